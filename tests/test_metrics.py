@@ -60,15 +60,6 @@ def test_interval_covers_the_true_auc_about_as_often_as_it_says(rng):
     assert 0.91 <= covered / 400 <= 0.98
 
 
-def test_interval_of_five_anomalies_is_wide(rng):
-    labels = np.repeat([0, 1], [13528, 5])
-    widths = []
-    for _ in range(30):
-        low, high = roc_auc_interval(labels, rng.normal(size=13533) + 0.58 * labels)  # AUC about .66
-        widths.append((high - low) / 2 / 1.96)
-    assert 0.09 < np.mean(widths) < 0.15  # the standard error of the published AUC is .13
-
-
 def test_interval_is_clipped_and_survives_a_single_anomaly():
     assert roc_auc_interval([0, 0, 1, 1], [1, 2, 3, 4]) == (1.0, 1.0)
     low, high = roc_auc_interval([0, 0, 0, 1], [1, 2, 4, 3])
@@ -125,13 +116,6 @@ def test_unlabeled_nodes_are_left_out(ranking, rng):
         assert measure(partly, scores, 20) == measure(labels[known], scores[known], 20)
     by_kind = roc_auc_by_kind(partly, kinds, scores)
     assert by_kind == roc_auc_by_kind(labels[known], kinds[known], scores[known])
-
-
-def test_recall_does_not_count_unlabeled_nodes_by_hand():
-    labels, scores = [-1, 1, 0, 1, -1], [9, 8, 7, 6, 5]
-    assert recall_at_k(labels, scores, 1) == 0.5 and precision_at_k(labels, scores, 2) == 0.5
-    with pytest.raises(ValueError, match="k must be at least 1 and at most 3, got 4"):
-        precision_at_k(labels, scores, 4)
 
 
 def test_the_roc_auc_does_not_load_scikit_learn():

@@ -14,7 +14,7 @@ import pytest
 import results
 from fair.figures import groups
 from fair.plan import DETECTORS
-from fair.stats import IN_SAMPLE, LEAK_FREE, RESERVED, Results, interval, mean_ranks
+from fair.stats import IN_SAMPLE, RESERVED, Results, interval, mean_ranks
 from fair.tables import paired
 
 
@@ -114,28 +114,6 @@ def test_the_sentences_about_detectors_without_labels_are_what_the_table_says(co
     assert low < 0 < high
     assert "on Tolokers no detector is much better than a coin" in text
     assert max(compared.value(name, "tolokers") for name in compared.complete(DETECTORS, ("tolokers",))) < 0.57
-
-
-def test_every_row_with_chance_has_five_repetitions(compared: Results) -> None:
-    for name in DETECTORS:
-        for graph in (*IN_SAMPLE, *RESERVED, *LEAK_FREE):
-            rows = compared.fixed(name, graph)
-            if len(rows) > 1:
-                assert [row["seed"] for row in rows] == ["0", "1", "2", "3", "4"]
-            elif rows:  # one is enough where the seed changes nothing
-                assert name in (
-                    "degree", "attribute_norm", "fair.trivial:DistanceFromMean", "lof", "amen", "radar", "anomalous",
-                    "madan", "paper.pygod:SCAN", "paper.pyod:SCAN",
-                )  # fmt: skip
-
-
-def test_the_center_of_the_samples_is_the_value(compared: Results) -> None:
-    for name in ("cross_hcm", "lof", "paper.pygod:GAE"):
-        for graph in ("Flickr", "tolokers"):
-            samples = compared.samples(name, graph)
-            assert samples.mean() == pytest.approx(compared.value(name, graph), abs=0.01)
-            low, high = interval(samples)
-            assert low < compared.value(name, graph) < high
 
 
 def made(shift: float, n_draws: int = 40) -> Results:

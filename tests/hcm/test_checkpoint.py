@@ -104,19 +104,6 @@ def test_a_fit_that_stops_while_judging_resumes_there(
         assert np.array_equal(getattr(again, value), getattr(whole, value)), value
 
 
-def test_what_is_prepared_is_kept_in_every_later_state(tmp_path: Path) -> None:
-    first = Checkpoint(tmp_path / "state", "key")
-    assert first.prepared("pool") == {}
-    first.prepare("pool", {"sizes": np.arange(3), "n": np.array(7)})
-    first.save({"weights": torch.ones(2)}, {"epoch": 4})
-    first.prepare("trained", {"losses": np.array([0.5])})
-    second = Checkpoint(tmp_path / "state", "key")
-    assert {name: values.tolist() for name, values in second.prepared("pool").items()} == {"sizes": [0, 1, 2], "n": 7}
-    assert second.prepared("trained")["losses"].tolist() == [0.5] and second.prepared("judged") == {}
-    second.save({}, {"n_turns": 2})
-    assert set(Checkpoint(tmp_path / "state", "key").prepared("pool")) == {"sizes", "n"}
-
-
 @BOTH
 def test_a_checkpoint_of_something_else_is_refused(name: str, tmp_path: Path) -> None:
     graph, state = two_groups(0), tmp_path / "state"

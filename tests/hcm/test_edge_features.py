@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from hopsight.detectors.storage import load_detector
 from hopsight.detectors.tails import Tail
 from hopsight.hcm.evidence import EdgeBaseline, EdgeFeatures
-from toys import quick, two_groups
 
 
 @pytest.fixture
@@ -66,15 +62,6 @@ def test_equal_and_few_edges_have_baselines(size: int) -> None:
     usual = EdgeBaseline.fit(features)
     for values in (usual.scores(features), usual.strangeness(features), usual.alikeness(features)):
         assert values.shape == (size,) and np.isfinite(values).all()
-
-
-def test_baselines_of_a_saved_model_are_the_same(tmp_path: Path) -> None:
-    model = quick("cross_hcm").fit(two_groups(0))
-    model.save(tmp_path)
-    usual = load_detector(tmp_path).edge_baseline_
-    assert isinstance(usual, EdgeBaseline)
-    for name in ("levels", "robust", "tail"):
-        assert np.array_equal(getattr(usual, name), getattr(model.edge_baseline_, name))
 
 
 def test_an_edge_counts_by_its_absolute_weight() -> None:

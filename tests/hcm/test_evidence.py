@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, WEIGHTS
 from hopsight.detectors.tails import Tail
 from hopsight.hcm.evidence import (
     DEFAULT_EVIDENCE,
@@ -97,11 +96,6 @@ def test_outlier_and_activity_by_hand() -> None:
     assert activity(BY_HAND, LAWS).tolist() == [0.5, 0.25, 3.0]
 
 
-def test_every_kind_has_a_function_and_a_weight() -> None:
-    assert tuple(raw_evidence(BY_HAND, LAWS)) == KINDS and set(WEIGHTS) == {*KINDS, *FLOW_KINDS, *RELATION_KINDS}
-    assert set(DEFAULT_EVIDENCE) == {*KINDS, *FLOW_KINDS, *RELATION_KINDS} - {"lockstep"}
-
-
 def test_evidence_is_the_cautious_tail_and_half_of_the_nodes_are_as_unusual_as_the_middle(
     rng: np.random.Generator,
 ) -> None:
@@ -148,12 +142,6 @@ def test_a_few_anomalies_do_not_hide_each_other(rng: np.random.Generator) -> Non
     assert scores[1] > 0.7 * scores[0]
 
 
-def test_weights_belong_to_the_score() -> None:
-    evidence = {"misfit": np.array([3.0]), "outlier": np.array([4.0])}
-    scores, decided = combine(evidence, ("misfit", "outlier"))
-    assert scores[0] == pytest.approx(np.hypot(3.0, 0.4 * 4.0)) and decided.tolist() == [0]
-
-
 def test_chosen_kinds_add_up_and_the_strongest_decides() -> None:
     evidence = {"misfit": np.array([3.0, 5.0]), "ring": np.array([5.0, 0.0]), "lockstep": np.array([9.0, 9.0])}
     scores, decided = combine(evidence, ("ring", "misfit"))
@@ -171,13 +159,6 @@ def test_a_node_without_edges_is_judged_by_what_it_has(rng: np.random.Generator)
     found = strengths(alone, usual)
     assert [found[kind][0] for kind in ("misfit", "ring", "lockstep")] == [0.0] * 3
     assert combine(found, DEFAULT_EVIDENCE)[1][0] == DEFAULT_EVIDENCE.index("outlier")
-
-
-def test_rows_are_the_features_of_some_nodes(rng: np.random.Generator) -> None:
-    nodes = ordinary(rng, 50)
-    some = nodes.rows(np.array([7, 3]))
-    assert some.degrees.tolist() == nodes.degrees[[7, 3]].tolist()
-    assert np.array_equal(some.edge_means, nodes.edge_means[:, [7, 3]])
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

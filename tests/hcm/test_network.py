@@ -10,11 +10,10 @@ import scipy.sparse as sp
 import torch
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.network import GCNHopNetwork, HopNetwork, Mapped, ViewHopNetwork
-from hopsight.nn.gcn import GCN, propagation
+from hopsight.hcm.network import GCNHopNetwork, Mapped, ViewHopNetwork
+from hopsight.nn.gcn import propagation
 
 CPU = torch.device("cpu")
-GENERATOR = torch.Generator().manual_seed(0)
 
 
 def gcn_network(seed: int, n_layers: int = 2) -> GCNHopNetwork:
@@ -31,14 +30,6 @@ def views(graph: AttributedGraph) -> dict[str, Any]:
     propagate = propagation(graph.adjacency, directed=False, device=CPU)
     own = torch.from_numpy(graph.attributes.astype(np.float32))
     return {"gcn": (propagate(own), propagate), "views": [own, propagate(own), own[:, :2]]}
-
-
-def test_gcn_network_is_a_gcn_and_an_mlp(random_graph: AttributedGraph) -> None:
-    network, view = gcn_network(0), views(random_graph)["gcn"]
-    (z,) = network.represent(view)
-    assert isinstance(network.gcn, GCN) and z.shape == (60, 5) and torch.equal(z, network.gcn(view[0], view[1:]))
-    pairs = torch.tensor([[0, 7], [1, 3]])
-    assert torch.equal(network([z], pairs), network.mlp(z[[0, 7]] - z[[1, 3]]))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
@@ -62,22 +53,6 @@ def test_nodes_are_mapped_first_where_pairs_are_more(
     found = network.mapped(nodes, n_pairs)
     assert isinstance(found, Mapped) == mapped
     torch.testing.assert_close(network(found, pairs), network(nodes, pairs))
-
-
-@pytest.mark.parametrize("kind", ["gcn", "views"])
-def test_weights_travel_as_one_vector(kind: str, random_graph: AttributedGraph) -> None:
-    make: Any = gcn_network if kind == "gcn" else view_network
-    view, pairs = views(random_graph)[kind], torch.tensor([[0, 5, 7], [1, 20, 59]])
-
-    def logits(network: HopNetwork) -> torch.Tensor:
-        return network(network.represent(view), pairs)
-
-    here, there = make(0), make(1)
-    assert not torch.equal(logits(here), logits(there))
-    flat = here.flat_weights()
-    assert flat.shape == (sum(weights.numel() for weights in here.parameters()),) and not flat.requires_grad
-    there.set_flat_weights(flat.numpy())
-    assert torch.equal(logits(here), logits(there))
 
 
 def test_more_layers_reach_farther(path_graph: AttributedGraph) -> None:

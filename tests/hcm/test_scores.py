@@ -18,16 +18,10 @@ from hopsight.hcm.posterior import (
     neighbor_sum,
 )
 
-# Edges 0–1, 0–2, 1–2, 2–3 and node 4 alone; three posterior samples of each edge's hop count.
+# Edges 0–1, 0–2, 1–2, 2–3 and node 4 alone; mean and variance of three posterior samples of each edge’s hop count.
 EDGES = np.array([[0, 0, 1, 2], [1, 2, 2, 3]])
-SAMPLES = np.array([[1.0, 2.0, 1.0, 4.0], [1.0, 3.0, 1.0, 2.0], [1.0, 4.0, 4.0, 3.0]])
 HOPS = np.array([1.0, 3.0, 2.0, 3.0])
 VARIANCES = np.array([0.0, 2 / 3, 2.0, 2 / 3])
-
-
-def test_the_table_is_what_it_says() -> None:
-    np.testing.assert_allclose(SAMPLES.mean(axis=0), HOPS)
-    np.testing.assert_allclose(SAMPLES.var(axis=0), VARIANCES)
 
 
 def test_ahp_iv_and_hav_of_the_table() -> None:
@@ -53,25 +47,6 @@ def test_arcs_count_at_both_ends() -> None:
     assert neighbor_sum(arcs, np.array([1.0, 3.0, 5.0]), 4).tolist() == [4.0, 9.0, 5.0, 0.0]
 
 
-def test_renumbered_nodes_have_renumbered_scores(random_graph: AttributedGraph, rng: np.random.Generator) -> None:
-    n_nodes, edges = random_graph.n_nodes, random_graph.edges
-    hops, variances = rng.uniform(1, 4, random_graph.n_edges), rng.random(random_graph.n_edges)
-    order = rng.permutation(n_nodes)  # new position p holds old node order[p]
-    moved = np.argsort(order)[edges]
-    shuffled = rng.permutation(random_graph.n_edges)
-    for score in (ahp, neighbor_sum):
-        after = score(moved[:, shuffled], hops[shuffled], n_nodes)
-        np.testing.assert_allclose(after, score(edges, hops, n_nodes)[order])
-    both = [
-        hav(ahp(e, h, n_nodes), inferred_variance(e, v, n_nodes))
-        for e, h, v in ((edges, hops, variances), (moved[:, shuffled], hops[shuffled], variances[shuffled]))
-    ]
-    np.testing.assert_allclose(both[1], both[0][order])
-    sides = np.stack([hops, variances])
-    sums = triangle_sums(edges, sides, n_nodes)
-    np.testing.assert_allclose(triangle_sums(moved[::-1, shuffled], sides[:, shuffled], n_nodes), sums[:, order])
-
-
 def test_triangle_sums_of_a_hand_made_graph() -> None:
     """Triangles 0-1-2 (product .1) and 1-2-3 (.1) share the edge 1–2; the tail 3–4 closes none."""
     edges = np.array([[0, 0, 1, 1, 2, 3], [1, 2, 2, 3, 3, 4]])
@@ -88,11 +63,6 @@ def test_two_arcs_between_the_same_nodes_are_one_side() -> None:
         np.testing.assert_allclose(triangle_sums(arcs[:, order], sides[:, order], 3), [[0.2, 0.2, 0.2]])
 
 
-def test_one_familiar_side_breaks_a_triangle_of_strangers() -> None:
-    triangle = np.array([[0, 0, 1], [1, 2, 2]])
-    assert triangle_sums(triangle, np.array([[1.0, 1.0, 0.0]]), 3).tolist() == [[0.0, 0.0, 0.0]]
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_triangle_sums_equal_enumerated_triangles(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -107,14 +77,6 @@ def test_triangle_sums_equal_enumerated_triangles(seed: int) -> None:
             expected[:, corners] += sides[:, found].prod(axis=1)[:, None]
     assert expected.any()
     np.testing.assert_allclose(triangle_sums(graph.edges, sides, n_nodes), expected)
-
-
-def test_triangle_sums_count_triangles_as_networkx_does(random_graph: AttributedGraph) -> None:
-    networkx = pytest.importorskip("networkx", reason="networkx is not installed")
-    counted = networkx.triangles(networkx.from_scipy_sparse_array(random_graph.adjacency))
-    ones = np.ones((1, random_graph.n_edges))
-    found = triangle_sums(random_graph.edges, ones, random_graph.n_nodes)[0]
-    assert found.tolist() == [counted[node] for node in range(random_graph.n_nodes)]
 
 
 def test_sums_and_means_over_no_edges_at_all() -> None:

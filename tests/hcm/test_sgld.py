@@ -138,29 +138,3 @@ def test_noise_has_the_stated_variance(preconditioner: str) -> None:
     optimizer.step()
     scale = 1.0 if preconditioner == "none" else 1 / gradient
     assert_gaussian(weights.detach().numpy(), -0.3 * scale * gradient, 2 * 0.3 * 0.5 * scale / 7)
-
-
-def test_noise_comes_from_the_generator_alone() -> None:
-    torch.manual_seed(0)
-    state = torch.get_rng_state()
-    first, again, other = (
-        chains(3, n_chains=5, lr=0.1, generator=torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)
-    )
-    assert np.array_equal(first, again) and not np.array_equal(first, other)
-    assert torch.equal(torch.get_rng_state(), state)
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ({"lr": 0.0}, "lr must be above 0"),
-        ({"n_observations": 0}, "n_observations must be at least 1, got 0"),
-        ({"weight_decay": -1.0}, "weight_decay must be 0 or more"),
-        ({"temperature": -0.5}, "temperature must be 0 or more"),
-        ({"preconditioner": "adam"}, "preconditioner must be one of none, rmsprop, got 'adam'"),
-    ],
-)
-def test_bad_settings_are_refused(setting: dict[str, Any], message: str) -> None:
-    defaults: dict[str, Any] = {"lr": 0.1, "n_observations": 1, "generator": torch.Generator()}
-    with pytest.raises(ValueError, match=message):
-        SGLD([torch.zeros(1)], **defaults | setting)

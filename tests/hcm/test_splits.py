@@ -134,11 +134,6 @@ def test_parts_follow_the_formula_in_plain_integers() -> None:
         assert inner == (finalize((state + 0x9E3779B97F4A7C15) % 2**64) >> 32) * 5 >> 32
 
 
-def test_some_edges_have_the_hashes_they_have_among_all(named: AttributedGraph) -> None:
-    some = np.array([1, 4, 7, named.n_edges - 1])
-    assert edge_hashes(named)[some].tolist() == edge_hashes(named, some).tolist()
-
-
 def test_node_folds_are_balanced_and_follow_the_ids(rng: np.random.Generator) -> None:
     ids = np.array([f"node {i}" for i in range(5_000)], dtype=object)
     folds = node_folds(id_hashes(ids))

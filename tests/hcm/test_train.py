@@ -12,10 +12,7 @@ from torch import Tensor
 from hopsight.hcm import train as module
 from hopsight.hcm.network import ViewHopNetwork
 from hopsight.hcm.posterior import EdgePosterior, judge_edges
-from hopsight.hcm.train import SGLD, Generators, RecordedSteps, Schedule, Steps, Trained, make_optimizer
-from hopsight.nn.adam import Adam
-
-CPU = torch.device("cpu")
+from hopsight.hcm.train import Generators, RecordedSteps, Schedule, Steps, Trained, make_optimizer
 
 
 def schedule(**changes: Any) -> Schedule:
@@ -90,31 +87,6 @@ def test_sampled_epochs_by_hand(n_epochs: int, burn_in: int, n_samples: int, n_f
     assert schedule(n_epochs=n_epochs, burn_in=burn_in, n_samples=n_samples).sample_epochs(n_folds) == expected
 
 
-@pytest.mark.parametrize("n_folds", [1, 2, 3, 4, 10])
-@pytest.mark.parametrize("n_samples", [1, 5, 100])
-@pytest.mark.parametrize(("n_epochs", "burn_in"), [(1, 0), (2, 1), (7, 3), (20, 0), (20, 19), (200, 100)])
-def test_sampled_epochs_exist_and_follow_the_folds(n_epochs: int, burn_in: int, n_samples: int, n_folds: int) -> None:
-    epochs = schedule(n_epochs=n_epochs, burn_in=burn_in, n_samples=n_samples).sample_epochs(n_folds)
-    assert epochs == sorted(set(epochs)) and epochs[0] >= 0 and epochs[-1] == n_epochs - 1
-    if n_epochs - burn_in >= n_folds:
-        assert epochs[0] >= burn_in
-        assert len(epochs) % n_folds == 0 and len(epochs) <= max(n_samples, n_folds)
-        assert set(np.bincount(np.array(epochs) % n_folds)) == {len(epochs) // n_folds}  # each fold as often
-
-
-@pytest.mark.parametrize(("name", "kind"), [("psgld", SGLD), ("sgld", SGLD), ("adam", Adam), ("sgd", torch.optim.SGD)])
-def test_optimizers_by_name(name: str, kind: type) -> None:
-    optimizer = make_optimizer(
-        network(), schedule(optimizer=name, lr=0.2, weight_decay=0.3, temperature=0.4), 77, torch.Generator()
-    )
-    assert type(optimizer) is kind
-    group = optimizer.param_groups[0]
-    assert group["lr"] == 0.2 and group["weight_decay"] == 0.3
-    if isinstance(optimizer, SGLD):
-        assert group["temperature"] == 0.4 and optimizer.n_observations == 77
-        assert optimizer.preconditioner == ("rmsprop" if name == "psgld" else "none")
-
-
 @pytest.mark.parametrize("name", ["psgld", "sgld", "adam", "sgd"])
 def test_every_optimizer_learns_who_is_close(name: str) -> None:
     lr = {"sgld": 0.05, "sgd": 0.05}.get(name, 0.01)
@@ -184,13 +156,6 @@ def test_dropout_while_judging_spreads_the_predictions() -> None:
     moving = {**still, "dropout_at_prediction": True}
     spread = [judge(train(**plan).samples, **plan).judged().variance.max() for plan in (still, moving)]
     assert spread[0] < 1e-6 < spread[1]
-
-
-def test_fewer_epochs_than_folds_still_judge_every_edge() -> None:
-    samples, _ = train(n_folds=4, n_epochs=3, burn_in=0)
-    assert len(samples) == 3
-    found = judge(samples, n_folds=4, n_epochs=3, burn_in=0)
-    assert (found.count > 0).all() and torch.isfinite(found.hop).all()
 
 
 @pytest.mark.parametrize("n_networks", [1, 2])

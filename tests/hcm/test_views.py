@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.counterfactual import edges_at
 from hopsight.hcm.views import Neighborhoods
 from hopsight.nn.gcn import normalized_adjacency
 
@@ -54,13 +53,3 @@ def test_more_views_than_bits_of_a_word(rng: np.random.Generator, monkeypatch: p
     monkeypatch.setattr("hopsight.hcm.views.BLOCK_VALUES", 7)
     for mask, view in zip(hidden, found, strict=True):
         torch.testing.assert_close(view, neighborhoods.smooth(values, [mask])[0], rtol=0, atol=0)
-
-
-@pytest.mark.parametrize("directed", [False, True])
-def test_edges_at_nodes_are_those_that_a_scan_finds(rng: np.random.Generator, directed: bool) -> None:
-    graph = AttributedGraph.from_edges(*rng.integers(0, 60, (2, 300)), np.ones((62, 1)), directed=directed)
-    for size in (1, 5, 62):
-        nodes = np.sort(rng.choice(62, size, replace=False))
-        wanted = np.flatnonzero(np.isin(graph.edges, nodes).any(axis=0))
-        np.testing.assert_array_equal(edges_at(graph, nodes), wanted)
-    assert edges_at(graph, np.array([61])).size == 0  # a node without edges

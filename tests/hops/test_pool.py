@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from scipy.sparse.csgraph import shortest_path
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.splits import Splits, edge_hashes, pool_seed
 from hopsight.hcm.views import adjacency_of
-from hopsight.hops.pool import POOL_PER_FOLD, PairPool, pair_pool, plan_pool, source_count, without
+from hopsight.hops.pool import POOL_PER_FOLD, PairPool, pair_pool, plan_pool
 from toys import renumbered, two_groups
 
 SETTINGS: dict[str, Any] = {"n_classes": 4, "sampling_ratio": 0.3, "max_pairs": 400, "min_class_pairs": 5}
@@ -140,14 +139,6 @@ def test_pairs_set_aside_are_never_drawn_in_training() -> None:
         assert not named(graph, aside) & named(graph, mine)
 
 
-def test_a_pool_is_the_same_after_a_file() -> None:
-    pool = pool_of(two_groups(6))
-    again = PairPool.of(pool.arrays())
-    first, second = (each.draw(0, 3, rng=np.random.default_rng(0)) for each in (pool, again))
-    assert np.array_equal(first, second) and again.n_networks == 2
-    assert np.array_equal(again.sizes, pool.sizes) and np.array_equal(again.labels, pool.labels)
-
-
 def test_many_pairs_are_bounded() -> None:
     counts = np.tile([[10, 10_000, 1_000_000, 98_990_000]], (1000, 1))
     plan = plan_pool(
@@ -173,24 +164,3 @@ def test_a_fold_without_edges_takes_those_of_its_network() -> None:
         ends = {tuple(pair) for pair in kinds[0].T.tolist()}
         mine = {tuple(edge) for edge in path.edges[:, SPLITS.of(hashes).part == fold // 3].T.tolist()}
         assert ends and not ends & mine
-
-
-def test_dropped_edges_are_left_out_whatever_the_order_of_their_ends() -> None:
-    pairs = np.array([[0, 2, 3, 1], [1, 0, 2, 4]])
-    assert without(pairs, np.array([[0, 4], [2, 1]]), 5).tolist() == [[0, 3], [1, 2]]
-    assert without(pairs, np.empty((2, 0), dtype=np.int64), 5).tolist() == pairs.tolist()
-
-
-def test_large_graphs_have_fewer_sources() -> None:
-    assert source_count(50) == 50
-    assert source_count(10**9) == 2048
-
-
-def test_nothing_to_learn_from_is_refused() -> None:
-    complete = AttributedGraph(np.ones((6, 6)) - np.eye(6), np.eye(6))
-    with pytest.raises(ValueError, match="every pair of nodes is connected"):
-        pool_of(complete)
-    with pytest.raises(ValueError, match="every pair of nodes is connected"):
-        pool_of(complete, kept=np.arange(complete.n_edges) < 10, min_class_pairs=1)  # farther pairs are dropped edges
-    with pytest.raises(ValueError, match="no edges to learn hop counts from"):
-        pool_of(complete, kept=np.zeros(complete.n_edges, dtype=bool))

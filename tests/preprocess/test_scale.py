@@ -38,14 +38,6 @@ def test_moments_by_hand(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("value", [0.1, 5e11, 3e300, -7e-300])
-def test_constant_columns_become_zero(kind: str, value: float) -> None:
-    column = np.full((9, 1), value)
-    mean, deviation = column_moments(as_given(kind, column))
-    np.testing.assert_allclose((column - mean) / deviation, 0.0, atol=1e-7)
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_rows_sum_to_one_in_magnitude(kind: str) -> None:
     scaled = row_scaled(as_given(kind, np.array([[1.0, -3.0], [0.0, 0.0], [2.0, 2.0]])))
     assert sp.issparse(scaled) == (kind == "sparse")
@@ -65,11 +57,6 @@ def test_ranks_by_hand(kind: str) -> None:
     assert (np.diff(ranks[:, 0]) > 0).all()
     np.testing.assert_allclose(ranks[:, 2], 0.0, atol=1e-12)  # a constant column says nothing
     np.testing.assert_allclose(ranks[:, 0], -ranks[::-1, 0], atol=1e-12)  # 1, 3, 5, 7 lie symmetrically
-
-
-def test_ranks_of_values_beyond_the_fit_are_within_a_half() -> None:
-    quantiles = column_quantiles(TABLE)
-    assert ranked(np.array([[-100.0, -1.0, 1e300]]), quantiles).tolist() == [[-0.5, -0.5, 0.5]]
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
