@@ -75,7 +75,7 @@ def test_the_options_reach_the_server(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr("hopsight.review.serve.serve", lambda folder, **options: seen.update(options, folder=folder))
     assert main(["review", str(tmp_path), "--reviewer", "Zoë", "--port", "8080", "--no-open"]) == 0
     assert seen["folder"] == tmp_path and seen["reviewer"] == "Zoë" and seen["host"] == "127.0.0.1"
-    assert seen["port"] == 8080 and seen["browser"] is False and seen["place"] is None
+    assert seen["port"] == 8080 and seen["browser"] is False
 
 
 def test_a_folder_without_a_run_cannot_be_reviewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
