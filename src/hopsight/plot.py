@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hopsight.checks import check_count, plural, printable
-from hopsight.detectors.table import WEIGHTS, evidence_of
+from hopsight.detectors.table import evidence_of, weights_of
 from hopsight.detectors.tails import tail_probability
 from hopsight.explanations.edges import JudgedEdges
 from hopsight.graph import AttributedGraph
@@ -92,7 +92,7 @@ def evidence(model: Any, *, top: int = 12, graph: AttributedGraph | None = None,
             height,
             color=KIND_COLORS[kind],
             alpha=1.0 if counts else 0.45,
-            label=_counted(kind, WEIGHTS[kind] if counts else 0.0),
+            label=_counted(kind, weights_of(model)[kind] if counts else 0.0),
         )
     axes.set_yticks(rows, [_short(_graph(model, graph).node_ids[node]) for node in nodes])
     axes.invert_yaxis()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 import hopsight as hs
 from hopsight.datasets import bank_tables
 from hopsight.detectors.storage import load_detector
+from hopsight.explanations.edges import edge_events, edge_order, edge_reasons
 from hopsight.flow import facts
 from toys import quick
 
@@ -44,6 +46,15 @@ def test_rings_are_listed_with_their_amount_and_time(model: Any) -> None:
     assert group.total > 3000.0 and group.currency == "EUR" and 0.0 < group.last - group.first < 30 * 86400.0
 
 
+def test_the_first_edges_are_what_was_planted_and_say_how_much_and_when(model: Any) -> None:
+    graph = model.graph_
+    planted = np.isin(graph.node_ids, BANK.cases["account"].to_list())
+    order = edge_order(model)
+    assert planted[graph.edges[:, order[:15]]].any(axis=0).all()
+    reasons = edge_reasons(model, order[:15], None, edge_events(graph, model)).to_list()
+    assert all(re.match(r"[\d,.]+ EUR on 2024-\d\d-\d\d \d\d:\d\d, (one|part|unusual)", each) for each in reasons)
+
+
 def test_a_saved_model_judges_another_month_by_the_same_baseline(model: Any, tmp_path: Any) -> None:
     model.save(tmp_path)
     loaded = load_detector(tmp_path)
@@ -51,6 +62,7 @@ def test_a_saved_model_judges_another_month_by_the_same_baseline(model: Any, tmp
     again = loaded.judge(model.graph_)
     np.testing.assert_allclose(again.evidence_["burst"], model.evidence_["burst"], rtol=1e-12)
     np.testing.assert_allclose(again.decision_score_, model.decision_score_, rtol=1e-6)
+    np.testing.assert_allclose(again.edge_score_, model.edge_score_, rtol=1e-5)
 
 
 def test_without_its_partners_of_the_night_a_takeover_is_ordinary(model: Any) -> None:

@@ -72,6 +72,19 @@ def test_amounts_just_below_a_limit_and_amounts_unlike_before_are_named() -> Non
     assert other.usual < 40.0
 
 
+def test_an_event_has_the_evidence_about_its_ends_that_rests_on_it() -> None:
+    night = [(0, 10 + k, 300.0, 50.0 + k / 100.0) for k in range(12)]
+    passing = [(1, 2, 1000.0, 10.0), (2, 3, 900.0, 11.0)]
+    ring = [(k, 4 + (k - 3) % 4, 5000.0, 40.0 + k) for k in range(4, 8)]
+    smurfs = [(30 + k, 8, 900.0 + 3.0 * k, 30.0 + k / 5.0) for k in range(30)]
+    flow = flow_of(bank([*night, (0, 9, 300.0, 90.0), *passing, *ring, *smurfs], 60))
+    burst, through, cycle, amount = flow.of_events[:, np.argsort(flow.order)]
+    assert burst[:12] == pytest.approx(flow.raw[0, 0]) and burst[12] < 0.5 * flow.raw[0, 0]
+    assert through[13:15] == pytest.approx([0.9 * flow.raw[1, 2], flow.raw[1, 2]])
+    assert cycle[15:19] == pytest.approx(flow.raw[2, 4:8]) and cycle[:12].max() == 0.0
+    assert amount[19:49].min() >= flow.below_limits[0][8] > 1.0
+
+
 def test_events_give_what_their_columns_allow() -> None:
     graph = bank([(0, 1, 10.0, 1.0)], 2)
     events = graph.events

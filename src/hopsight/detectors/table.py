@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
+from hopsight.io.derive import is_derived
 from hopsight.metrics import ranking
 from hopsight.system.lazy_polars import pl
 
@@ -23,17 +24,29 @@ WEIGHTS = {
     "lockstep": 1.0,
     "burst": 1.0,
     "pass_through": 1.0,
-    "cycle": 0.5,  # what goes around also passes through
+    "cycle": 0.3,  # what goes around also passes through, and is listed as a group
     "amount": 1.0,
     "relations": 1.0,
     "sharing": 1.0,
 }  # of their strengths in a score
 
 
-def weighted(evidence: Mapping[str, NDArray[np.float64]], chosen: Sequence[str]) -> NDArray[np.float64]:
+OUTLIER_ALONE = 0.8  # attributes that come from edges say what a node did; columns of a table may mean nothing
+
+
+def weights_of(model: Any) -> dict[str, float]:
+    """Return the weight of each kind of evidence; without attributes from a table, outlier counts more."""
+    transform = getattr(model, "transform_", None)
+    derived = transform is not None and all(map(is_derived, transform.names))
+    return WEIGHTS | ({"outlier": OUTLIER_ALONE} if derived else {})
+
+
+def weighted(
+    evidence: Mapping[str, NDArray[np.float64]], chosen: Sequence[str], weights: Mapping[str, float] = WEIGHTS
+) -> NDArray[np.float64]:
     """Return (n_kinds, n_nodes) strengths times their weights; 0 for flow evidence that the graph does not have."""
     lacking = np.zeros_like(next(iter(evidence.values())))
-    return np.stack([WEIGHTS[kind] * evidence.get(kind, lacking) for kind in chosen])
+    return np.stack([weights[kind] * evidence.get(kind, lacking) for kind in chosen])
 
 
 UNLABELED = "score without labels"  # its name among what a learner sees

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.explanations.attributes import Places
+from hopsight.explanations.events import EdgeEvents
 from hopsight.graph import AttributedGraph
 from hopsight.system.arrays import find_edges
 from hopsight.system.lazy_polars import pl
@@ -112,10 +113,26 @@ class JudgedEdges:
         """How unlike the ends of all edges are; None if the detector does not compare them."""
         return unlikeness_places(self.model)
 
+    @cached_property
+    def events(self) -> EdgeEvents | None:
+        """What the amounts and times of edges say; None without any."""
+        return edge_events(self.graph, self.model)
+
 
 def unlikeness_places(model: Any) -> Places | None:
     """Return the dissimilarities of all edges in order; None for a model that does not compare the ends of edges."""
     return Places(model.edge_dissimilarity_) if hasattr(model, "edge_dissimilarity_") else None
+
+
+def edge_events(graph: AttributedGraph, model: Any) -> EdgeEvents | None:
+    """Return what amounts and times say about edges; None for a model that has not judged any."""
+    usual = getattr(model, "flow_baseline_", None)
+    if usual is None:
+        return None
+    from hopsight.flow.evidence import flow_of
+
+    flow = flow_of(graph, usual)
+    return None if flow is None else EdgeEvents(graph, model, flow)
 
 
 def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
@@ -135,10 +152,11 @@ def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
     return np.lexsort(keys)
 
 
-def edge_reasons(model: Any, edges: IntArray, places: Places | None) -> pl.Series:
+def edge_reasons(model: Any, edges: IntArray, places: Places | None, events: EdgeEvents | None = None) -> pl.Series:
     r"""Return one clause for each of some edges: how far apart its ends look and how unlike their attributes are.
 
-    ``places`` are the :func:`unlikeness_places` of the model.
+    ``places`` are the :func:`unlikeness_places` of the model. Where ``events`` say something about an edge, that comes
+    first.
 
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(edge_hop_=np.array([3.42, 1.0]), edge_dissimilarity_=np.array([0.9, 0.1]))
@@ -158,7 +176,11 @@ def edge_reasons(model: Any, edges: IntArray, places: Places | None) -> pl.Serie
             pl.format("; attributes farther apart than for {} of edges", _percent(pl.col("lower")))
         )
         reason += clause.otherwise(pl.format("; attributes closer than for {} of edges", _percent(pl.col("higher"))))
-    return pl.DataFrame(table).select(reason.alias("reason"))["reason"]
+    found = pl.DataFrame(table).select(reason.alias("reason"))["reason"]
+    if events is None:
+        return found
+    said = zip((events.about(edge) for edge in edges.tolist()), found, strict=True)
+    return pl.Series("reason", ["; ".join(filter(None, both)) for both in said], dtype=pl.String)
 
 
 def _percent(value: pl.Expr) -> pl.Expr:

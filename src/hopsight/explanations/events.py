@@ -10,14 +10,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopsight.checks import plural, printable
+from hopsight.detectors.table import FLOW_KINDS
 from hopsight.explanations.text import length_of_time, number
 from hopsight.io.rules import SECONDS_PER_DAY, UNIX
 
 if TYPE_CHECKING:
+    from hopsight.flow.evidence import Flow
     from hopsight.flow.facts import AmountFacts, BurstFacts, CycleFacts, Facts, PassThroughFacts
     from hopsight.graph import AttributedGraph
 
 MOST_NAMES = 8  # of a chain
+NOTICEABLE = 1.0  # one ordinary node in ten
+UNUSUAL_EVENTS = {
+    "burst": "one of many in a short time",
+    "pass_through": "part of what came in and soon went out again",
+    "cycle": "part of a chain of similar amounts",
+    "amount": "unusual for both ends",
+}
 
 
 @dataclass(frozen=True)
@@ -163,6 +172,30 @@ def _amount(facts: AmountFacts, names: Any, calendar: Calendar) -> tuple[str, st
         sentences.append(f"It {facts.direction} {value} {way} {partner}{when}; about {usual} is usual for it.")
         shorts.append(f"{facts.direction} {value}; about {number(round(facts.usual, 2))} is usual for it")
     return " ".join(sentences), next(iter(shorts), "")
+
+
+class EdgeEvents:
+    """Says what the most unusual event of an edge is, where amounts or times say something about the edge."""
+
+    def __init__(self, graph: AttributedGraph, model: Any, flow: Flow) -> None:
+        self.flow, self.calendar = flow, Calendar.of(graph)
+        self.strength, self.event, self.kind = model.edge_events(graph, flow)
+
+    def about(self, edge: int) -> str:
+        """Return amount and time of the event and what is unusual about it; empty for an edge without any."""
+        from hopsight.flow.evidence import limit_value
+
+        if self.strength[edge] < NOTICEABLE:
+            return ""
+        row, events = int(self.event[edge]), self.flow.events
+        only = np.array([row])
+        amount = "" if events.amount is None else money(events.amount[row], currency=self.flow.currency_of(only))
+        when = "" if events.time is None else f"on {self.calendar.moment(events.time[row])}"
+        kind = FLOW_KINDS[self.kind[edge]]
+        unusual = UNUSUAL_EVENTS[kind]
+        if kind == "amount" and not self.flow.unlike[row]:
+            unusual = f"one of several just below {money(limit_value(int(self.flow.near_limit[0][row])))}"
+        return f"{' '.join(filter(None, (amount, when)))}, {unusual}"
 
 
 def exchanged(graph: AttributedGraph, members: Any) -> str:

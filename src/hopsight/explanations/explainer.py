@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_count, printable
 from hopsight.detectors.storage import is_without_graph, with_edges
-from hopsight.detectors.table import FLOW_KINDS, WEIGHTS, decided_by, evidence_of
+from hopsight.detectors.table import FLOW_KINDS, decided_by, evidence_of, weights_of
 from hopsight.explanations.attributes import AttributeComparison, Places
 from hopsight.explanations.edges import JudgedEdges, edge_reasons
-from hopsight.explanations.events import Calendar, FlowReason, flow_reason
+from hopsight.explanations.events import NOTICEABLE, Calendar, FlowReason, flow_reason
 from hopsight.explanations.groups import GroupExplanation, Groups
 from hopsight.explanations.reasons import (
     MEANINGS,
     MOST_NAMES,
-    NOTICEABLE,
     Companions,
     EdgeExplanation,
     Evidence,
@@ -226,7 +225,7 @@ class Explainer:
             attributes=self.attributes.gaps(start, np.array([end]), top),
             unlikeness=unlikeness,
             flagged=bool(self.model.edge_label_[edge]) if hasattr(self.model, "edge_label_") else None,
-            reason=None if hop is None else edge_reasons(self.model, only, self.edges.places)[0],
+            reason=None if hop is None else edge_reasons(self.model, only, self.edges.places, self.edges.events)[0],
             data=edge_values(graph, edge),
             **{name: self.edges.optional(name, edge) for name in ("surprise", "dissimilarity", "score")},
         )
@@ -282,7 +281,7 @@ class Explainer:
 
     def _strengths(self, position: int) -> tuple[Evidence, ...]:
         return tuple(
-            Evidence(kind, float(values[position]), kind in self.model.evidence, WEIGHTS[kind], MEANINGS[kind])
+            Evidence(kind, float(values[position]), kind in self.model.evidence, self._weights[kind], MEANINGS[kind])
             for kind, values in self._kinds.items()
         )
 
@@ -299,6 +298,10 @@ class Explainer:
                 found = facts(self.graph, kind, position, usual)
                 if found is not None:
                     yield flow_reason(kind, found, self.graph.node_ids, self._calendar)
+
+    @cached_property
+    def _weights(self) -> dict[str, float]:
+        return weights_of(self.model)
 
     @cached_property
     def _calendar(self) -> Calendar:

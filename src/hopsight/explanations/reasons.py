@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hopsight.checks import plural, printable
 from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, UNLABELED
-from hopsight.explanations.events import FlowReason
+from hopsight.explanations.events import NOTICEABLE, FlowReason
 from hopsight.explanations.text import (
     LOGARITHMS,
     Readable,
@@ -46,7 +46,6 @@ MEANINGS = {
 SCALE = "3 = as unusual as 1 in 1,000 ordinary nodes"
 TOLD = ("cycle", "burst", "pass_through", "amount")  # the most specific first: what goes around also passes through
 IN_WORDS = (*FLOW_KINDS, *RELATION_KINDS)  # kinds of evidence whose reasons are sentences already
-NOTICEABLE = 1.0  # one ordinary node in ten
 MOST_NAMES = 6
 UNLIKE = 90.0  # neighbors that differ more than this percentage of connected pairs do are counted
 

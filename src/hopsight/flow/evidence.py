@@ -265,16 +265,26 @@ class Flow:
         return Sorted(start, order), amount
 
     @cached_property
-    def passing(self) -> FloatArray:
-        """(n_accounts, 2) what came in, and what of it went on within three days between ends that are new."""
+    def passed_on(self) -> FloatArray:
+        """(2, n_events) what of each event went on from its target within three days, and what of it came from there.
+
+        Only events between ends that are new to each other count.
+        """
         sorted_, amount = self.movements
         fresh = ~np.concatenate([self.is_known, self.is_known])
         used = np.where(fresh & np.isfinite(amount), amount, 0.0)[sorted_.order]
         time = np.concatenate([self.time, self.time])[sorted_.order]
-        found = passed(sorted_.start, time, used, PASSING_DAYS)
+        found = np.empty(amount.size)
+        found[sorted_.order] = passed(sorted_.start, time, used, PASSING_DAYS)
+        return found.reshape(2, -1)
+
+    @cached_property
+    def passing(self) -> FloatArray:
+        """(n_accounts, 2) what came in, and what of it went on within three days between ends that are new."""
         _, target = self.accounts
-        total = np.bincount(target, np.nan_to_num(self.events.amount), minlength=found.shape[0])
-        return np.column_stack([total, found[:, 1]])
+        n_accounts = self.n_nodes * self.n_currencies
+        moved = (np.nan_to_num(self.events.amount), self.passed_on[0])
+        return np.column_stack([np.bincount(target, each, minlength=n_accounts) for each in moved])
 
     @cached_property
     def pass_value(self) -> FloatArray:
@@ -325,7 +335,7 @@ class Flow:
         common amounts, and count nothing. With s the sum over the links of the best cycle of three to ten events
         through a node, or half the sum over the best chain through it if that is more: log(1 + s).
         """
-        _, _, into, out, value, _, _ = self.chained
+        _, _, into, out, _, value, _, _ = self.chained
         through, best = into + out, value.copy()
         for ends in self.accounts:
             np.maximum.at(best, ends, CHAIN_SHARE * through)
@@ -333,7 +343,7 @@ class Flow:
 
     def chain_of(self, node: int) -> IntArray:
         """Return the events of the best cycle or chain through a node, in order of time."""
-        before, after, into, out, value, last, length = self.chained
+        before, after, into, out, _, value, last, length = self.chained
         account = self.account_of(node, self.cycle_value)
         if np.log1p(value[account]) >= self.cycle_value[account]:
             rows = [int(last[account])]
@@ -456,13 +466,17 @@ class Flow:
         The sum over a node's events of −log₁₀ Φ(−z) − log₁₀ n if positive, with z from :attr:`unlike` and n the number
         of its events in that direction, plus what :attr:`below_limits` says.
         """
-        digits = np.where(self.unlike > 0.0, -log_ndtr(-self.unlike) / np.log(10.0), 0.0)
         found = self.below_limits[0].copy()
-        for ends in self.accounts:
-            count = np.bincount(ends, minlength=found.size)
-            beyond = np.maximum(digits - np.log10(np.maximum(count[ends], 1)), 0.0)
-            found += np.bincount(ends, beyond, minlength=found.size)
+        for ends, digits in zip(self.accounts, self.unlike_digits, strict=True):
+            found += np.bincount(ends, digits, minlength=found.size)
         return found
+
+    @cached_property
+    def unlike_digits(self) -> FloatArray:
+        """(2, n_events) what :attr:`unlike` says of each event for its source, and for its target."""
+        digits = np.where(self.unlike > 0.0, -log_ndtr(-self.unlike) / np.log(10.0), 0.0)
+        counts = [np.bincount(ends)[ends] for ends in self.accounts]
+        return np.stack([np.maximum(digits - np.log10(count), 0.0) for count in counts])
 
     @cached_property
     def raw(self) -> FloatArray:
@@ -478,6 +492,56 @@ class Flow:
             (valued, lambda: self._of_nodes(self.amount_value)),
         )
         return np.stack([np.where(active, read(), np.nan) if able else none for able, read in readers])
+
+    # events
+
+    @cached_property
+    def of_events(self) -> FloatArray:
+        """(4, n_events) how much of the evidence about an end of each event rests on that event; 0 where there is none.
+
+        The larger of both ends counts. An event in the busiest window of a node has its burst, and if that is one of
+        new partners, only one with a new partner has. With I what of the event went on or came from what was passed on,
+        its share of the amount times pass_through counts. Of a cycle or chain, each event has what it counts together.
+        An amount counts what it is unlike others, and if it is just below the limit what that says of the node.
+        """
+        timed, valued = self.events.time is not None, self.events.amount is not None
+        none = np.zeros(self.events.size)
+        readers = ((timed, self._bursting), (timed and valued, self._passing_on), (timed and valued, self._chaining),
+                   (valued, self._unlike_or_below))  # fmt: skip
+        return np.stack([read() if able else none for able, read in readers])
+
+    def _bursting(self) -> FloatArray:
+        value, which = self.burst
+        found = np.zeros(self.events.size)
+        for way, ends in enumerate((self.events.source, self.events.target)):
+            begin = np.full(self.n_nodes, np.inf)
+            of_way, series, width = np.unravel_index(which, (2, 2, len(WIDTHS)))
+            for number in np.unique(which[(of_way == way) & (value > 0.0)]):
+                nodes = np.flatnonzero((which == number) & (value > 0.0))
+                first = self.windows[way][series[nodes[0]]][width[nodes[0]]][nodes, 1].astype(np.int64)
+                begin[nodes] = self.time[self.by_node[way].order[first]]
+            inside = (self.time >= begin[ends]) & (self.time <= (begin + np.array(WIDTHS)[width])[ends])
+            inside &= self.is_new | (series[ends] == 0)
+            found = np.maximum(found, np.where(inside, value[ends], 0.0))
+        return found
+
+    def _passing_on(self) -> FloatArray:
+        amount = np.nan_to_num(self.events.amount)
+        share = np.divide(self.passed_on, amount, out=np.zeros_like(self.passed_on), where=amount > 0.0)
+        source, target = self.accounts
+        return np.maximum(share[0] * self.pass_value[target], share[1] * self.pass_value[source])
+
+    def _chaining(self) -> FloatArray:
+        _, _, into, out, around, *_ = self.chained
+        return np.log1p(np.maximum(around, CHAIN_SHARE * (into + out)))
+
+    def _unlike_or_below(self) -> FloatArray:
+        (limit, below), (digits, which, ways) = self.near_limit, self.below_limits
+        found = np.zeros(self.events.size)
+        for way, ends in enumerate(self.accounts):
+            near = (limit == which[ends]) & (below == 1) & ~self.is_known & (ways[ends] == way)
+            found = np.maximum(found, self.unlike_digits[way] + np.where(near, digits[ends], 0.0))
+        return found
 
 
 def flow_without(graph: AttributedGraph, usual: FlowBaseline, node: int, absent: IntArray) -> FloatArray:

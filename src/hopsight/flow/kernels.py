@@ -45,21 +45,20 @@ def busiest(start: Any, time: Any, counted: Any, width: float) -> Any:
 
 @compiled(nogil=True)
 def passed(start: Any, time: Any, amount: Any, window: float) -> Any:
-    """Return for each node how much came in, and how much of it went out again within a window.
+    """Return how much of each event is what came into a node and went out again within a window.
 
     ``amount`` is positive for what came in and negative for what went out. What goes out is taken from what came in
     first, of what came in earlier by at most the window.
 
     >>> passed(np.array([0, 4]), np.array([0.0, 1.0, 2.0, 9.0]), np.array([100.0, 50.0, -120.0, -30.0]), 3.0).tolist()
-    [[150.0, 120.0]]
+    [100.0, 20.0, 120.0, 0.0]
     """
     n_nodes = start.size - 1
-    found, left = np.zeros((n_nodes, 2)), amount.copy()
+    found, left = np.zeros(amount.size), amount.copy()
     for node in range(n_nodes):
         oldest = start[node]
         for event in range(start[node], start[node + 1]):
             if amount[event] > 0.0:
-                found[node, 0] += amount[event]
                 continue
             wanted = -amount[event]
             while oldest < event and wanted > 0.0:
@@ -69,7 +68,8 @@ def passed(start: Any, time: Any, amount: Any, window: float) -> Any:
                 taken = min(left[oldest], wanted)
                 left[oldest] -= taken
                 wanted -= taken
-                found[node, 1] += taken
+                found[oldest] += taken
+                found[event] += taken
     return found
 
 
@@ -78,7 +78,7 @@ def chains(
     source: Any, target: Any, time: Any, amount: Any, rarity: Any, start: Any, incoming: Any, arrival: Any,
     window: float, lowest: float, highest: float, least: float, longest: int, n_nodes: int,
 ) -> Any:  # fmt: skip
-    """Return the best chain into and out of every event, and the best cycle through every node.
+    """Return the best chain into and out of every event, and the best cycle through every event and every node.
 
     Events are in order of time. Event e follows d if d leads to where e begins, at most ``window`` earlier, and the
     ratio of the amounts of e and d is between ``lowest`` and ``highest``. If c events came in within the window, a
@@ -92,6 +92,8 @@ def chains(
         (n_events,) position of the event before and after in the best chain, -1 without any.
     into, out
         (n_events,) what the links up to an event count together, and those after it.
+    around
+        (n_events,) what the links of the best cycle through an event count.
     value, last
         (n_nodes,) what the links of the best cycle through a node count, and the event that closes it, -1 without any.
     length
@@ -99,7 +101,7 @@ def chains(
     """
     n = source.size
     before, after = np.full(n, -1), np.full(n, -1)
-    into, out, weight = np.zeros(n), np.zeros(n), np.zeros(n)
+    into, out, around, weight = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
     value, last, length = np.zeros(n_nodes), np.full(n_nodes, -1), np.zeros(n_nodes, dtype=np.int64)
     for event in range(n):
         node = source[event]
@@ -136,8 +138,9 @@ def chains(
                     member = event
                     for _ in range(hops):
                         node = source[member]
+                        around[member] = max(around[member], total)
                         if total > value[node]:
                             value[node], last[node], length[node] = total, event, hops
                         member = before[member]
                 break
-    return before, after, into, out, value, last, length
+    return before, after, into, out, around, value, last, length

@@ -18,6 +18,7 @@ from torch import Tensor
 from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.detectors.base import Callback, Detector, FloatArray, NodeOrder, alone
 from hopsight.detectors.predict import threshold
+from hopsight.detectors.table import weights_of
 from hopsight.detectors.tails import Ordered, group_limit
 from hopsight.detectors.types import learn_types
 from hopsight.flow.evidence import Flow, FlowBaseline, flow_of, flow_without
@@ -34,6 +35,7 @@ from hopsight.hcm.evidence import (
     NodeBaseline,
     NodeFeatures,
     combine,
+    event_strengths,
     strengths,
 )
 from hopsight.hcm.groups import Group, all_groups, cycle_groups
@@ -100,6 +102,7 @@ from hopsight.nn.device import resolve_device
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
 from hopsight.preprocess.similarity import References
 from hopsight.preprocess.transform import choose_scaling
+from hopsight.system.arrays import find_edges
 from hopsight.system.machine import release_memory
 from hopsight.system.threads import few_threads, in_order, safe_in_forks
 
@@ -109,7 +112,7 @@ if TYPE_CHECKING:
     from hopsight.feedback.reasons import Distinction, LearnedReasons
 
 PRIOR_PAIRS = 10.0
-RARE_CYCLE = 0.5  # beyond log₁₀ n: a circle that one in a hundred graphs has by chance, before strengths are damped
+RARE_CYCLE = 2.0 / 3.0  # beyond log₁₀ n: a circle that one in a hundred graphs has by chance, as strengths are damped
 STEEPEST = 10.0  # slope of the logits of untrained hop counts in the dissimilarity; calibration flattens it
 SAMPLES, MANY_EDGES = 15, 1 << 20  # posterior samples, and the edges beyond which there are fewer
 ROWS_READ = 1 << 13  # nodes whose attributes a thread reads at a time
@@ -138,7 +141,8 @@ class CrossHCM(Detector):
 
     Each kind of ``evidence`` (:mod:`hopsight.hcm.evidence`) is −log₁₀ of a tail probability: 3 means that about one
     ordinary node in a thousand looks so unusual. ``evidence_`` holds one array per kind. ``decision_score_`` is the
-    root of the sum of the squares of the chosen kinds, where ring counts 80%, activity 50% and outlier 40%;
+    root of the sum of the squares of the chosen kinds, where ring counts 80%, activity 50%, outlier 40% (80% if all
+    attributes come from the edges) and cycle 30%;
     ``decided_by_`` is the kind that adds most. ``score="ahp"`` and ``"hav"`` are the paper's scores of the same
     predictions.
 
@@ -179,8 +183,8 @@ class CrossHCM(Detector):
     order_matters: ClassVar[bool] = True
     node_values: ClassVar[Mapping[str, str]] = NODE_VALUES
     meaning: ClassVar[str] = (
-        "how unlikely an ordinary node is to look so unusual in its neighbors, its rings, its own attributes or its "
-        "number of edges, the strongest counting most"
+        "how unlikely an ordinary node is to look so unusual in its neighbors, its rings, its own attributes, its "
+        "number of edges, or in the amounts and times of its events if there are any, the strongest counting most"
     )
     presets: ClassVar[tuple[str, ...]] = ("untrained",)
     quick: ClassVar[Mapping[str, Any]] = {
@@ -590,16 +594,18 @@ class CrossHCM(Detector):
         if refit:
             self.edge_baseline_ = EdgeBaseline.fit(edges.rows(baseline_edges(graph)))
         self.edge_dissimilarity_ = edges.dissimilarity
-        self.edge_score_ = self.edge_baseline_.scores(edges)
-        if refit:
-            self.edge_threshold_ = threshold(self.edge_score_, "auto", self.false_alarms, EDGE_SHAPE)
-        self.edge_label_ = (self.edge_score_ > self.edge_threshold_).astype(np.int8)
         flow = self._flow(graph, refit=refit)
-        nodes = replace(self._node_features(graph, edges, attributes), flow=flow)
+        nodes = replace(self._node_features(graph, edges, attributes), flow=None if flow is None else flow.raw)
         if refit:
             triangles = nodes.have_triangles(notices=None)
             self.node_baseline_ = NodeBaseline.fit(nodes.rows(baseline_nodes(graph)), triangles=triangles)
         self.evidence_ = strengths(nodes, self.node_baseline_)
+        self.edge_score_ = self.edge_baseline_.scores(edges)
+        if flow is not None:
+            self.edge_score_ = np.hypot(self.edge_score_, self.edge_events(graph, flow)[0])
+        if refit:
+            self.edge_threshold_ = threshold(self.edge_score_, "auto", self.false_alarms, EDGE_SHAPE)
+        self.edge_label_ = (self.edge_score_ > self.edge_threshold_).astype(np.int8)
         self._weigh_relations(graph, refit=refit)
         if refit:
             limits = {kind: group_limit(Ordered(values), self.false_alarms) for kind, values in self.evidence_.items()}
@@ -608,7 +614,7 @@ class CrossHCM(Detector):
             ):  # few nodes have any, so that their tail is unknown; strengths are damped from log₁₀ n
                 limits["cycle"] = np.log10(graph.n_nodes) + RARE_CYCLE
             self.kind_thresholds_ = np.array(list(limits.values()))
-        strength, self.decided_by_ = combine(self.evidence_, self.evidence)
+        strength, self.decided_by_ = combine(self.evidence_, self.evidence, weights_of(self))
         if self.score != "evidence":
             return self.hav_ if self.score == "hav" else self.ahp_
         if self.edge_learned_ is not None:
@@ -621,14 +627,29 @@ class CrossHCM(Detector):
 
         return teaching.apply_to_other(self, graph, self._learner_columns, strength)
 
-    def _flow(self, graph: AttributedGraph, *, refit: bool) -> FloatArray | None:
-        """Return the flow evidence of every node in its own unit; None without amounts and times, then or now."""
+    def edge_events(self, graph: AttributedGraph, flow: Flow) -> tuple[FloatArray, IntArray, IntArray]:
+        """Return what the events of each edge say, the strongest of them in ``flow.events``, and its kind of evidence.
+
+        Without any, these are 0, -1 and -1. Kinds are numbered as in :data:`hopsight.flow.KINDS`.
+        """
+        strength, kind = event_strengths(flow, self.node_baseline_, self.evidence)
+        ends = np.stack([flow.events.source, flow.events.target])
+        places = find_edges(graph.edges, graph.edge_starts, *(ends if graph.directed else np.sort(ends, axis=0)))
+        known = np.flatnonzero((strength > 0.0) & (places < graph.n_edges))
+        order = known[np.lexsort([-known, strength[known]])]  # the strongest last, of equals the first
+        found = np.zeros(graph.n_edges), *np.full((2, graph.n_edges), -1)
+        for values, of_events in zip(found, (strength, np.arange(strength.size), kind), strict=True):
+            values[places[order]] = of_events[order]
+        return found
+
+    def _flow(self, graph: AttributedGraph, *, refit: bool) -> Flow | None:
+        """Return the flow evidence of every node and event; None without amounts and times, then or now."""
         has_events = graph.events is not None and graph.events.size > 0
         if refit:
             self.flow_baseline_ = FlowBaseline.fit(graph.events, graph.n_nodes) if has_events else None
         if self.flow_baseline_ is None or not has_events:
             return None
-        return Flow(graph.events, graph.n_nodes, self.flow_baseline_).raw
+        return Flow(graph.events, graph.n_nodes, self.flow_baseline_)
 
     def _weigh_relations(self, graph: AttributedGraph, *, refit: bool) -> None:
         """Add the evidence of relations to other types, if the graph of the fit has any."""
@@ -732,7 +753,7 @@ class CrossHCM(Detector):
             return mean if self.score == "ahp" else mean / (self.ahp_.max() or 1.0) + spread / (self.iv_.max() or 1.0)
         evidence = strengths(self._features_of(graph, node, part, judged, absent), self.node_baseline_)
         evidence |= {kind: self.evidence_[kind][[node]] for kind in RELATION_KINDS if kind in self.evidence_}
-        strength = float(combine(evidence, self.evidence)[0][0])
+        strength = float(combine(evidence, self.evidence, weights_of(self))[0][0])
         return strength if self.learned_ is None else self._learned_score(graph, node, part, evidence, strength)
 
     def _judge_around(self, graph: AttributedGraph, part: Around, absent: NDArray[np.bool_]) -> JudgedEdges:

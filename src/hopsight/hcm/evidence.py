@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, weighted
+from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, WEIGHTS, weighted
 from hopsight.detectors.tails import Tail, fit_tail
+from hopsight.flow.evidence import Flow
 from hopsight.hcm.posterior import neighbor_means, neighbor_sum
 from hopsight.io.notices import notice
 from hopsight.system.kernels import arcs_by_degree, each_once_in_order, triangles_from
@@ -503,37 +504,48 @@ def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]
     """Return every kind of evidence as −log₁₀ of its cautious tail; what a node lacks (NaN) counts as 0.
 
     3 means about one ordinary node in a thousand. Flow evidence that the graph of the fit could not show is left out.
-    Beside flow evidence, strengths s beyond log₁₀ n of n nodes count log₁₀ n + log₁₀(1 + s − log₁₀ n): n nodes say
-    little about chances far below 1 / n, and of eight kinds none shall outweigh all others by that. Where events have
+    Beside flow evidence, what a strength has beyond log₁₀ n of n nodes, b, counts b / (1 + b), less than 1: n nodes say
+    little about chances far below 1 / n, and of eight kinds none shall outweigh two others by that. Where events have
     times but no amounts, burst counts half: members of a forum who rate many at once when they join are ordinary.
     """
-    found = _digits(raw_evidence(nodes, usual), [Tail(*numbers) for numbers in usual.tails])
-    if len(usual.counts) > len(KINDS):
-        for number, (kind, strength) in enumerate(found.items()):
-            beyond = np.maximum(strength - np.log10(max(usual.counts[number], 1.0)), 0.0)
-            found[kind] = strength + np.log10(1.0 + beyond) - beyond
-    if "burst" in found and not usual.knows("amount"):
-        found["burst"] = BURST_ALONE * found["burst"]
+    found = _strengths(raw_evidence(nodes, usual), usual)
     return {kind: values for kind, values in found.items() if kind in KINDS or usual.knows(kind)}
 
 
-def combine(evidence: Mapping[str, FloatArray], chosen: Sequence[str]) -> tuple[FloatArray, IntArray]:
+def _strengths(raw: Mapping[str, FloatArray], usual: NodeBaseline) -> dict[str, FloatArray]:
+    """Return some kinds of evidence, given in their own unit, as :func:`strengths` does."""
+    found = {}
+    for kind, values in raw.items():
+        place = ALL_KINDS.index(kind)
+        strength = np.nan_to_num(Tail(*usual.tails[place]).surprise(values), nan=0.0) / np.log(10.0)
+        if len(usual.counts) > len(KINDS):
+            beyond = np.maximum(strength - np.log10(max(usual.counts[place], 1.0)), 0.0)
+            strength = strength + beyond / (1.0 + beyond) - beyond
+        found[kind] = BURST_ALONE * strength if kind == "burst" and not usual.knows("amount") else strength
+    return found
+
+
+def event_strengths(flow: Flow, usual: NodeBaseline, chosen: Sequence[str]) -> tuple[FloatArray, IntArray]:
+    """Return what each event says about its ends, as :func:`combine` does, and by which of the flow kinds most.
+
+    An event has the evidence about a node that rests on it (:attr:`hopsight.flow.Flow.of_events`), measured among
+    nodes: a payment that is one of 37 in the week of a smurf is as unusual as that week.
+    """
+    found = _strengths(dict(zip(FLOW_KINDS, flow.of_events, strict=True)), usual)
+    return combine({kind: found[kind] * (kind in chosen and usual.knows(kind)) for kind in FLOW_KINDS}, FLOW_KINDS)
+
+
+def combine(
+    evidence: Mapping[str, FloatArray], chosen: Sequence[str], weights: Mapping[str, float] = WEIGHTS
+) -> tuple[FloatArray, IntArray]:
     """Return the score of each node, √(Σ (w · strength)²) over the chosen kinds, and which of them adds most.
 
     The strongest kind decides nearly alone where it stands out; kinds that agree add up, and one that sees nothing
     changes nothing. All kinds but misfit and lockstep have a weight w below 1
     (:data:`hopsight.detectors.table.WEIGHTS`).
     """
-    strengths = weighted(evidence, chosen)
+    strengths = weighted(evidence, chosen, weights)
     return np.sqrt((strengths**2).sum(axis=0)), strengths.argmax(axis=0)
-
-
-def _digits(raw: Mapping[str, FloatArray], tails: Sequence[Tail]) -> dict[str, FloatArray]:
-    """Return −log₁₀ of the tail of each kind, 0 where there is none."""
-    return {
-        kind: np.nan_to_num(tail.surprise(raw[kind]), nan=0.0) / np.log(10.0)
-        for kind, tail in zip(raw, tails, strict=True)
-    }
 
 
 def _root(sums: FloatArray, degrees: IntArray) -> FloatArray:

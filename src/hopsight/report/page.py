@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count
-from hopsight.detectors.table import WEIGHTS, decided_by, evidence_of
+from hopsight.detectors.table import decided_by, evidence_of, weights_of
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.events import Calendar, exchanged
 from hopsight.explanations.reasons import MEANINGS, compared, edge_values, plainest
@@ -184,7 +184,7 @@ def page_nodes(
     }
     return listed | {
         "columns": list(own),
-        "kinds": [[kind, WEIGHTS[kind] * (kind in model.evidence), MEANINGS[kind]] for kind in kinds],
+        "kinds": [[kind, weights_of(model)[kind] * (kind in model.evidence), MEANINGS[kind]] for kind in kinds],
         "top": [keys[position] for position in explained if position in keys],
         "reasons": {keys[position]: reasons for position, reasons in explained.items() if position in keys},
         "egos": {key: shown.around(position, drawn[position]) for position, key in keys.items()},
@@ -285,12 +285,14 @@ def _edge(shown: PageNodes, explainer: Explainer, edge: int) -> list[Any]:
     start, end = graph.edges[:, edge].tolist()
     gaps = explainer.attributes.gaps(start, np.array([end]), 4 * N_DIFFERENCES)
     rows = [compared(gap) for gap in plainest(gaps, N_DIFFERENCES)]
+    about = "" if edges.events is None else edges.events.about(edge)
+    differs = "; ".join(f"{name} {own} / {theirs}" for name, own, theirs, _ in rows)
     return [
         *(shown.key(start), shown.key(end)),
         *(column[0] for column in edges.values(np.array([edge]))),
         edges.optional("score", edge),
         int(model.edge_label_[edge]) if hasattr(model, "edge_label_") else 0,
-        cut("; ".join(f"{name} {own} / {theirs}" for name, own, theirs, _ in rows)),
+        cut("; ".join(filter(None, (about, differs)))),
         [[each.value, each.text] for each in edge_values(graph, edge)[:N_EDGE_VALUES]],
     ]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.checks import check_choice
-from hopsight.detectors.table import WEIGHTS, decided_by, evidence_of
+from hopsight.detectors.table import decided_by, evidence_of, weights_of
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.events import Calendar
 from hopsight.explanations.reasons import MEANINGS
@@ -110,7 +110,7 @@ class Session:
             reasons = node_reasons(found) | {"sentences": _sentences(found)}
             events = shown.events(place, MOST_EVENTS)
             group = self._group(shown, place)
-        kinds, decided = evidence_of(self.model), decided_by(self.model)
+        kinds, decided, weights = evidence_of(self.model), decided_by(self.model), weights_of(self.model)
         evidence = {
             place: [None if decided is None else str(decided[place]), *(each[place] for each in kinds.values())]
         }
@@ -122,7 +122,7 @@ class Session:
             "page": {
                 "served": True, "nodes": shown.rows, "egos": {place: ego}, "reasons": {place: reasons},
                 "evidence": evidence if kinds else {},
-                "kinds": [[kind, WEIGHTS[kind] * (kind in self.model.evidence), MEANINGS[kind]] for kind in kinds],
+                "kinds": [[kind, weights[kind] * (kind in self.model.evidence), MEANINGS[kind]] for kind in kinds],
                 "facts": [["Nodes", self.graph.n_nodes]], "events": {place: events},
                 "dates": Calendar.of(self.graph).pattern,
             },

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, check_choice, check_count, option, plural, shortened
 from hopsight.detectors.predict import ranked_threshold
-from hopsight.detectors.table import KINDS, weighted
+from hopsight.detectors.table import KINDS, weighted, weights_of
 from hopsight.graph import AttributedGraph
 from hopsight.io.labels import Labels, count_words, read_labels, read_nodes
 from hopsight.io.sources import TABLE_SUFFIXES
@@ -237,7 +237,7 @@ def read_repeats(model: Any, graph: AttributedGraph, path: Path, threshold: floa
 def _decide(model: Any) -> None:
     """Set which of the chosen kinds of evidence adds most to the score."""
     if hasattr(model, "decided_by_"):
-        model.decided_by_ = np.argmax(weighted(model.evidence_, model.evidence), axis=0)
+        model.decided_by_ = np.argmax(weighted(model.evidence_, model.evidence, weights_of(model)), axis=0)
 
 
 def check_files(request: Request, detector: Any) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.detectors.table import own_columns, score_table, shown_order
-from hopsight.explanations.edges import edge_order, edge_reasons, unlikeness_places
+from hopsight.explanations.edges import edge_events, edge_order, edge_reasons, unlikeness_places
 from hopsight.explanations.events import Calendar, exchanged
 from hopsight.explanations.groups import Shared
 from hopsight.explanations.text import flagged_sentence
@@ -119,7 +119,7 @@ def write_scores(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = 
 
 def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = True) -> Path:
     """Write one row per edge, the most out of place first, with what the detector knows of it and a reason."""
-    order, unlikeness = edge_order(model), unlikeness_places(model)
+    order, unlikeness, events = edge_order(model), unlikeness_places(model), edge_events(graph, model)
     names = _series(graph.node_ids)  # text is repeated by polars, not as Python objects
     known = {"hop": "edge_hop_", "probability": "edge_probability_", "variance": "edge_variance_"}
     optional = {"surprise": "edge_surprise_", "score": "edge_score_", "flagged": "edge_label_"}
@@ -137,7 +137,7 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = T
         if graph.edge_relation is not None:
             table["relation"] = np.array(graph.relation_names, dtype=object)[graph.edge_relation[edges]]
         table |= {name: _double(getattr(model, value)[edges]) for name, value in known.items()}
-        return _frame(table | {"reason": edge_reasons(model, edges, unlikeness)})
+        return _frame(table | {"reason": edge_reasons(model, edges, unlikeness, events)})
 
     return write_rows(path, order.size, rows, csv=csv)
 
