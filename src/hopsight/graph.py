@@ -27,7 +27,6 @@ from hopsight.canonical import (
     texts,
 )
 from hopsight.checks import plural
-from hopsight.markup import graph_card
 from hopsight.system.arrays import Positions, frozen, id_hashes, ids_ascend
 
 _BACK = 1 << 32  # an edge from the larger position to the smaller one counts this much, where both are counted
@@ -307,6 +306,8 @@ class AttributedGraph:
         return f"AttributedGraph({', '.join((*([repr(self.name)] if self.name else []), *counts))})"
 
     def _repr_html_(self) -> str:
+        from hopsight.markup import graph_card
+
         return graph_card(self)
 
     def __deepcopy__(self, memo: Any) -> AttributedGraph:

@@ -23,7 +23,6 @@ from hopsight.detectors.table import to_frame
 from hopsight.graph import AttributedGraph
 from hopsight.io import graph_of
 from hopsight.io.typed import ONE_TYPE, has_several
-from hopsight.markup import card, paragraph, table
 from hopsight.metrics import ranking
 from hopsight.preprocess import AttributeTransform
 from hopsight.system.arrays import sorted_by_id
@@ -304,6 +303,8 @@ class Detector(ABC):
         return {name: value for name, value in self.get_params().items() if value != default[name]}
 
     def _repr_html_(self) -> str:
+        from hopsight.markup import card, paragraph, table
+
         if not hasattr(self, "decision_score_"):
             return card(repr(self), paragraph("Not fitted yet."))
         scores = self.decision_score_

@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import Any
 
 from hopsight.checks import check_choice
-from hopsight.markup import card, table
 
 CLASSES = {
     "hcm": "hopsight.hcm.hcm:HCM",
@@ -40,6 +39,8 @@ class Registry(Mapping[str, Any]):
         return "\n".join(f"{name:<{widths[0]}}  {kind:<{widths[1]}}  {meaning}" for name, kind, meaning in rows)
 
     def _repr_html_(self) -> str:
+        from hopsight.markup import card, table
+
         header, *rows = self._rows()
         return card("Detectors", table(header, rows))
 

@@ -20,7 +20,6 @@ from hopsight.detectors.base import Callback, Detector, FloatArray, NodeOrder, a
 from hopsight.detectors.predict import threshold
 from hopsight.detectors.table import weights_of
 from hopsight.detectors.tails import Ordered, group_limit
-from hopsight.detectors.types import learn_types
 from hopsight.flow.evidence import Flow, FlowBaseline, flow_of, flow_without
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
@@ -851,6 +850,8 @@ class CrossHCM(Detector):
         """
         found = self._graph_for("learn", graph)
         if hasattr(self, "models_"):
+            from hopsight.detectors.types import learn_types
+
             learned: Self = learn_types(self, labels, found)
             return learned
         from hopsight.feedback import teaching

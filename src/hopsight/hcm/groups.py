@@ -13,7 +13,6 @@ from scipy.sparse.csgraph import connected_components
 
 from hopsight.checks import plural
 from hopsight.flow.evidence import Flow
-from hopsight.markup import card, paragraph, table
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -64,6 +63,8 @@ class GroupList(list[Group]):
         self.names = names
 
     def _repr_html_(self) -> str:
+        from hopsight.markup import card, paragraph, table
+
         rows = [
             [number, group.kind, group.members.size, f"{group.density:.0%}", f"{group.score:.1f}", self._members(group)]
             for number, group in enumerate(self[:N_LISTED], start=1)

@@ -14,7 +14,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from hopsight.checks import Refusal, check_choice, check_count, option, plural, 
 from hopsight.detectors.predict import ranked_threshold
 from hopsight.detectors.table import KINDS, weighted, weights_of
 from hopsight.graph import AttributedGraph
-from hopsight.io.labels import Labels, count_words, read_labels, read_nodes
 from hopsight.io.sources import TABLE_SUFFIXES
 from hopsight.metrics import ranks
 from hopsight.runs.console import Progress
@@ -31,6 +30,9 @@ from hopsight.runs.folder import OVER_TIME, Claim, Stages, checksums, claim, det
 from hopsight.runs.memory import check_need, expected_need, limited, parse_size
 from hopsight.runs.request import Request, Source, make_detector
 from hopsight.runs.results import REPLACED, Result, now, read_table, record_of, write_results
+
+if TYPE_CHECKING:
+    from hopsight.io.labels import Labels
 
 ENGINES = ("local", "spark")
 
@@ -68,7 +70,7 @@ def detect(
         started = now()
         with stages.stage("load"):
             graph, labels = read_with_labels(request)
-            only = None if request.only is None else read_nodes(request.only, graph)
+            only = _nodes(request.only, graph)
         if graph.n_nodes < 2:
             raise ValueError(f"a graph needs at least 2 nodes to compare, this one has {graph.n_nodes}")
         show.say(read_sentence(graph))
@@ -261,8 +263,19 @@ def read_with_labels(request: Request) -> tuple[AttributedGraph, Labels | None]:
     """Return the graph, and the labels to learn from; a column of labels is never an attribute."""
     if request.learn_from is None:
         return request.source.read_ranked(), None
+    from hopsight.io.labels import read_labels
+
     graph = request.source.read_ranked(None if request.learns_from_file else request.learn_from)
     return graph, read_labels(request.learn_from, graph, request.anomalous_value)
+
+
+def _nodes(path: str | None, graph: AttributedGraph) -> NDArray[np.int64] | None:
+    """Return the nodes that a file lists, to rank them only."""
+    if path is None:
+        return None
+    from hopsight.io.labels import read_nodes
+
+    return read_nodes(path, graph)
 
 
 def asked_for(
@@ -279,6 +292,8 @@ def asked_for(
     """
     saved = fitted
     if labels is not None:
+        from hopsight.io.labels import count_words
+
         alone = shown is fitted
         shown = shown.learn(labels, graph=graph)
         saved = shown if alone else fitted.learn(labels, graph=graph)
