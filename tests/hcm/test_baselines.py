@@ -52,15 +52,6 @@ def test_evidence_adds_up_over_edges() -> None:
     assert hub == pytest.approx(10.0 * other)
 
 
-@pytest.mark.parametrize(
-    ("means", "degrees"),
-    [([np.nan, np.nan], [0, 0]), ([2.0, 2.0, 2.0], [1, 2, 3]), ([1.0] * 99 + [5.0], [2] * 100)],
-)
-def test_means_that_do_not_vary_have_a_baseline(means: list[float], degrees: list[int]) -> None:
-    usual = fit_mean_baseline(np.array(means), np.array(degrees))
-    assert np.isfinite(usual).all() and usual[1] + usual[2] > 0
-
-
 def test_the_line_is_found_and_hubs_do_not_move_it(rng: np.random.Generator) -> None:
     degrees = rng.integers(1, 200, 2_000)
     values = 2.0 - 0.5 * np.log(degrees) + 0.1 * rng.standard_normal(2_000)
@@ -116,11 +107,6 @@ def test_a_node_has_no_part_in_its_own_prediction(rng: np.random.Generator) -> N
 def test_deviation_by_hand() -> None:
     usual = AttributeBaseline(np.array([1.0, 1.0]), np.zeros((5, 3)))
     np.testing.assert_allclose(usual.deviation(np.array([[1.0, 1.0], [4.0, 5.0]])), [0.0, 5.0 / np.sqrt(2.0)])
-
-
-def test_degrees_without_any_useful_column(rng: np.random.Generator) -> None:
-    usual = AttributeBaseline.fit(np.ones((50, 3)), rng.integers(1, 9, 50), np.arange(50) % 5)
-    assert not usual.ridges[:, :-1].any() and np.isfinite(usual.ridges).all()
 
 
 def test_ranks_are_those_of_scipy_up_to_the_grid(rng: np.random.Generator) -> None:

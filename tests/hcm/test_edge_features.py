@@ -56,14 +56,6 @@ def test_node_means_and_triangles_by_hand() -> None:
     assert strangers.tolist() == lookalikes.tolist() == [0.0] * 4  # the least strange side has rank 0
 
 
-@pytest.mark.parametrize("size", [0, 1, 2, 50])
-def test_equal_and_few_edges_have_baselines(size: int) -> None:
-    features = EdgeFeatures(*np.ones((3, size)))
-    usual = EdgeBaseline.fit(features)
-    for values in (usual.scores(features), usual.strangeness(features), usual.alikeness(features)):
-        assert values.shape == (size,) and np.isfinite(values).all()
-
-
 def test_an_edge_counts_by_its_absolute_weight() -> None:
     edges = np.array([[0, 0, 3], [1, 2, 4]])
     features = EdgeFeatures(np.array([1.0, 2.0, 5.0]), np.array([0.0, 1.0, 5.0]), np.array([0.2, 0.4, 5.0]))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from hopsight.detectors.tails import Tail
 from hopsight.hcm.evidence import (
@@ -64,13 +63,6 @@ def test_unequal_weights_widen_the_standard_error_of_misfit() -> None:
     weighted = replace(BY_HAND, effective=np.array([3.0, 1.0, 0.0]))
     hop, unlike = 1.0 / np.sqrt(4.0 / 3.0), 0.4 / np.sqrt(0.14 / 3)
     np.testing.assert_allclose(misfit(weighted, LAWS), [(hop + unlike) / 2, 0.0, np.nan])
-
-
-def test_equal_weights_and_none_give_the_same_baseline(rng: np.random.Generator) -> None:
-    plain = ordinary(rng)
-    weighted = replace(plain, effective=plain.degrees.astype(np.float64))
-    first, second = NodeBaseline.fit(plain), NodeBaseline.fit(weighted.rows(np.arange(plain.degrees.size)))
-    np.testing.assert_array_equal(first.means, second.means)
 
 
 def test_a_graph_without_triangles_has_no_ring_and_no_lockstep_evidence(rng: np.random.Generator) -> None:
@@ -159,21 +151,3 @@ def test_a_node_without_edges_is_judged_by_what_it_has(rng: np.random.Generator)
     found = strengths(alone, usual)
     assert [found[kind][0] for kind in ("misfit", "ring", "lockstep")] == [0.0] * 3
     assert combine(found, DEFAULT_EVIDENCE)[1][0] == DEFAULT_EVIDENCE.index("outlier")
-
-
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_few_nodes_have_baselines(n: int, rng: np.random.Generator) -> None:
-    nodes = ordinary(rng, n)
-    scores, _ = combine(strengths(nodes, NodeBaseline.fit(nodes)), KINDS)
-    assert scores.shape == (n,) and np.isfinite(scores).all()
-
-
-def test_the_baseline_of_many_nodes_do_not_depend_on_the_number_of_threads() -> None:
-    """To the bit. In a small graph BLAS uses one thread whatever it may use, so that no difference would show."""
-    nodes = ordinary(np.random.default_rng(0), 20_000)
-    found = []
-    for n_threads in (1, 2):
-        with threadpool_limits(n_threads, user_api="blas"):
-            found.append(NodeBaseline.fit(nodes))
-    for field in fields(NodeBaseline):
-        np.testing.assert_array_equal(getattr(found[0], field.name), getattr(found[1], field.name), err_msg=field.name)

@@ -6,7 +6,6 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hopsight.checks import Refusal, check_choice, check_count
-from hopsight.detectors.base import Callback, Detector, FloatArray, NodeOrder, alone
+from hopsight.detectors.base import Callback, Detector, FloatArray, NodeOrder
 from hopsight.detectors.predict import threshold
 from hopsight.detectors.table import weights_of
 from hopsight.detectors.tails import Ordered, group_limit
@@ -75,6 +74,7 @@ from hopsight.hcm.train import (
     StageClock,
     check_edges,
     check_training,
+    fit_with_checkpoint,
     fit_with_fallback,
     kept_pool,
     schedule_of,
@@ -316,30 +316,7 @@ class CrossHCM(Detector):
         """Which edges each network judges, hides and learns from; known once ``fit`` has begun."""
         return Splits(self.split_seed_, self.n_folds, self.n_inner)
 
-    @safe_in_forks
-    def fit(
-        self,
-        source: Any,
-        label: Any = None,
-        *,
-        callback: Callback | None = None,
-        checkpoint: Path | None = None,
-    ) -> Self:
-        """Learn from a graph and score it.
-
-        Parameters
-        ----------
-        source, label, callback
-            As for every detector.
-        checkpoint
-            A file that holds the state of the fit, renewed every ten seconds. Where it exists the fit resumes from
-            it and gives the same result as if it had never been interrupted. The caller removes it.
-        """
-        with alone(self):
-            return self._fit_with(partial(self._fit, checkpoint=checkpoint), graph_of(source), callback)
-
-    def _fit(self, graph: AttributedGraph, **options: Any) -> FloatArray:
-        return fit_with_fallback(self, self._fit_on, graph, **options)
+    fit, _fit = fit_with_checkpoint, fit_with_fallback
 
     def _fit_on(
         self,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hopsight.checks import check_count
-from hopsight.detectors.base import Callback, Detector, FloatArray, alone
+from hopsight.detectors.base import Callback, Detector, FloatArray
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.counterfactual import around
@@ -29,6 +27,7 @@ from hopsight.hcm.train import (
     StageClock,
     check_edges,
     check_training,
+    fit_with_checkpoint,
     fit_with_fallback,
     kept_pool,
     schedule_of,
@@ -174,30 +173,7 @@ class HCM(Detector):
         )
         return memory + 4 * n_nodes * (2 * units * (self.n_layers + 1) + 3 * width), operations
 
-    @safe_in_forks
-    def fit(
-        self,
-        source: Any,
-        label: Any = None,
-        *,
-        callback: Callback | None = None,
-        checkpoint: Path | None = None,
-    ) -> Self:
-        """Learn from a graph and score it.
-
-        Parameters
-        ----------
-        source, label, callback
-            As for every detector.
-        checkpoint
-            A file that holds the state of the fit, renewed every ten seconds. Where it exists the fit resumes from
-            it and gives the same result as if it had never been interrupted. The caller removes it.
-        """
-        with alone(self):
-            return self._fit_with(partial(self._fit, checkpoint=checkpoint), graph_of(source), callback)
-
-    def _fit(self, graph: AttributedGraph, **options: Any) -> FloatArray:
-        return fit_with_fallback(self, self._fit_on, graph, **options)
+    fit, _fit = fit_with_checkpoint, fit_with_fallback
 
     def _fit_on(
         self,

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -25,14 +26,15 @@ from torch.nn.functional import cross_entropy
 from torch.optim import SGD, Optimizer
 
 from hopsight.checks import Refusal, check_choice, check_count, check_not_negative, check_positive, check_ratio
-from hopsight.detectors.base import Callback, Epoch
+from hopsight.detectors.base import Callback, Detector, Epoch, alone
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.network import HopNetwork
 from hopsight.hops.pool import PairPool
+from hopsight.io import graph_of
 from hopsight.nn.adam import Adam
 from hopsight.nn.device import resolve_device, training_dtype
-from hopsight.system.threads import Run, n_threads, torch_threads, workers
+from hopsight.system.threads import Run, n_threads, safe_in_forks, torch_threads, workers
 
 NO_EDGES = "the graph has no edges, so there are no neighbors to judge a node by"
 OPTIMIZERS = ("psgld", "sgld", "adam", "sgd")
@@ -45,6 +47,7 @@ EPOCHS_AT_ONCE = 25  # drawn, and on a GPU started, before the next ones
 
 FloatArray = NDArray[np.float64]
 Mover = Optimizer | Adam
+D = TypeVar("D", bound=Detector)
 View = Sequence[Any]  # the argument of HopNetwork.represent
 _on_gpu = ContextVar("pairs on a GPU", default=AT_ONCE_ON_GPU)
 
@@ -437,16 +440,34 @@ def n_blocks(n_items: int, device: torch.device, n_networks: int = 1) -> int:
     return 1 if device.type != "cpu" else n_networks * -(-n_items // at_once(device.type))
 
 
+@safe_in_forks
+def fit_with_checkpoint(
+    self: D, source: Any, label: Any = None, *, callback: Callback | None = None, checkpoint: Path | None = None
+) -> D:
+    """Learn from a graph and score it.
+
+    Parameters
+    ----------
+    source, label, callback
+        As for every detector.
+    checkpoint
+        A file that holds the state of the fit, renewed every ten seconds. Where it exists the fit resumes from it and
+        gives the same result as if it had never been interrupted. The caller removes it.
+    """
+    learn: Callable[..., FloatArray] = self._fit
+    with alone(self):
+        return self._fit_with(partial(learn, checkpoint=checkpoint), graph_of(source), callback)
+
+
 def fit_with_fallback(
     detector: Any,
-    steps: Callable[..., FloatArray],
     graph: AttributedGraph,
     *,
     rng: np.random.Generator,
     callback: Callback | None,
     checkpoint: Path | None = None,
 ) -> FloatArray:
-    """Fit HCM or CrossHCM by ``steps(device, graph, rngs, callback, checkpoint)``, with six sources of randomness.
+    """Fit HCM or CrossHCM by the steps of its method ``_fit_on``, with six sources of randomness.
 
     Where the memory of the GPU runs out, the steps are taken again in smaller blocks, and then on the CPU; a checkpoint
     of the GPU is not one of the CPU.
@@ -456,7 +477,9 @@ def fit_with_fallback(
     streams, device = rng.spawn(6), resolve_device(detector.device)
 
     def fit(on: torch.device, file: Path | None) -> FloatArray:
-        return steps(on, graph, copy.deepcopy(streams), callback, Checkpoint.of(file, detector, graph))
+        saved = Checkpoint.of(file, detector, graph)
+        scores: FloatArray = detector._fit_on(on, graph, copy.deepcopy(streams), callback, saved)
+        return scores
 
     attempts = (
         (nullcontext(), "the GPU's memory ran out: fitting again in smaller blocks"),
