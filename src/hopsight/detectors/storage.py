@@ -198,7 +198,7 @@ def save_detector(detector: Any, folder: Path) -> None:
     }
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / RECORD) as record_file, replacing(folder / ARRAYS) as arrays_file:
-        save_file(arrays, arrays_file)
+        save_file({name: np.asarray(array, order="C") for name, array in arrays.items()}, arrays_file)
         record["checksum"] = _checksum(record, arrays_file.read_bytes())
         record_file.write_bytes(json.dumps(record, indent=1, default=np.generic.item).encode())
 

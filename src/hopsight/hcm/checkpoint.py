@@ -61,7 +61,10 @@ class Checkpoint:
         """Write a state; ``values`` is anything JSON can hold."""
         assert self.path is not None
         start = time.monotonic()
-        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in (self._prepared | tensors).items()}
+        named = (self._prepared | tensors).items()
+        arrays = {
+            name: tensor.detach().cpu().contiguous().numpy() for name, tensor in named
+        }  # it writes memory as it is
         content = save(arrays, {"key": self.key, "values": json.dumps(values)})
         with replacing(self.path) as temporary, temporary.open("wb") as file:
             file.write(sha256(content).digest())
