@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +16,8 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
+RUN = re.compile(r"^```(shell|python) run(?: lines=(\d+))?\n(.*?)^```\n", re.M | re.S)
+OUTPUTS: dict[str, Future[list[list[str]]]] = {}  # of the blocks of each page
 
 
 def on_files(files: Files, *, config: Any) -> Files:
@@ -22,6 +26,11 @@ def on_files(files: Files, *, config: Any) -> Files:
     import drawings
     from gallery import ORDER, index, page, run_example
 
+    pool = ThreadPoolExecutor(1)  # beside the gallery, which runs in this process
+    for file in files.documentation_pages():
+        blocks = RUN.findall(Path(file.abs_src_path or "").read_text(encoding="utf-8"))
+        if blocks:
+            OUTPUTS[file.src_path] = pool.submit(_outputs, blocks, file.src_path)
     made: dict[str, str] = {f"pictures/{name}.svg": svg for name, svg in drawings.all_drawings().items()}
     examples = [run_example(name) for name in ORDER]
     made["gallery/index.md"] = index(examples)
@@ -38,21 +47,29 @@ def on_files(files: Files, *, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Run every block marked ``shell run`` or ``python run``, in one folder per page, and show what it printed.
+    """Show below every block marked ``shell run`` or ``python run`` what it printed.
 
     ``run lines=12`` shows the first twelve lines only. A block that fails stops the build.
     """
+    if page.file.src_path not in OUTPUTS:
+        return markdown
+    outputs = iter(OUTPUTS[page.file.src_path].result())
+
+    def ran(block: re.Match[str]) -> str:
+        language, lines, program = block.groups()
+        output = next(outputs)
+        if lines and len(output) > int(lines):
+            output = [*output[: int(lines)], "…"]
+        shown = "\n".join(output)
+        return f"```{language}\n{program}```\n" + (f"\n```text\n{shown}\n```\n" if shown else "")
+
+    return RUN.sub(ran, markdown)
+
+
+def _outputs(blocks: Sequence[tuple[str, str, str]], name: str) -> list[list[str]]:
+    """Run the blocks of a page one after the other in a folder of its own, and return what they printed."""
     with TemporaryDirectory() as folder:
-
-        def ran(block: re.Match[str]) -> str:
-            language, lines, program = block.groups()
-            output = _output(language, program, folder, page.file.src_path)
-            if lines and len(output) > int(lines):
-                output = [*output[: int(lines)], "…"]
-            shown = "\n".join(output)
-            return f"```{language}\n{program}```\n" + (f"\n```text\n{shown}\n```\n" if shown else "")
-
-        return re.sub(r"^```(shell|python) run(?: lines=(\d+))?\n(.*?)^```\n", ran, markdown, flags=re.M | re.S)
+        return [_output(language, program, folder, name) for language, _, program in blocks]
 
 
 def _output(language: str, program: str, folder: str, name: str) -> list[str]:

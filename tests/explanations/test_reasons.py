@@ -62,7 +62,7 @@ def test_a_binary_attribute_is_given_as_a_share_of_the_neighbors(fitted: Any) ->
 
 
 def test_edge_text_says_how_far_and_how_sure(fitted: Any) -> None:
-    text = str(explain(fitted, "hub", "c"))
+    text = " ".join(str(explain(fitted, "hub", "c")).split())
     assert "Ranks 1 of 5 edges: its ends look 4.0 hops apart. They differ most in income: 10 and 12." in text
     assert "really 1 hop apart is 0.05 (variance of the hops 0.2)." in text
     assert "40% of the AHP of hub and 100% of c's" in text

@@ -69,7 +69,7 @@ def test_a_graph_without_triangles_has_no_ring_and_no_lockstep_evidence(rng: np.
     nodes = replace(ordinary(rng), strangers=np.zeros(2_000), lookalikes=np.zeros(2_000))
     notices: list[str] = []
     assert not nodes.have_triangles(notices)
-    assert "no ring and no lockstep evidence" in notices[0]
+    assert "ring and lockstep evidence is not available" in notices[0]
     usual = NodeBaseline.fit(nodes, triangles=False)
     found = strengths(nodes, usual)
     assert not found["ring"].any() and not found["lockstep"].any() and found["misfit"].any()

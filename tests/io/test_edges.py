@@ -73,7 +73,7 @@ def test_a_named_column_is_used_whatever_it_is_called() -> None:
         ({"w": ["1", "many"]}, {"weight_column": "w"}, "column 'w', row 2: 'many' is not a number, so no weight"),
         ({"t": ["2024-05-31", "soon"]}, {"time_column": "t"}, "column 't', row 2: 'soon' is not a time; write numbers"),
         ({"x": [1.0, float("inf")]}, {}, "column 'x', row 2 is infinite"),
-        ({"x": ["1", "2", "n.a."]}, {}, r"column 'x', row 3: 'n.a.' is not a number.*category=\['x'\] or ignore="),
+        ({"x": ["1", "2", "n.b."]}, {}, r"column 'x', row 3: 'n.b.' is not a number.*category=\['x'\] or ignore="),
     ],
 )
 def test_cells_that_do_not_fit_are_refused(columns: dict[str, Any], options: dict[str, Any], words: str) -> None:

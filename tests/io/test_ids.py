@@ -70,9 +70,11 @@ def test_numbers_and_zero_padded_text() -> None:
         load(edges, nodes=nodes)
 
 
-def test_the_right_column_of_the_node_table_is_named() -> None:
-    message = refusal(["a@x", "b@x", "c@x"], [1, 2, 3], email=["a@x", "b@x", "c@x"])
-    assert message.endswith("they are in its column 'email': pass id_column='email'")
+def test_ids_are_read_from_the_column_that_the_edges_name(caplog: pytest.LogCaptureFixture) -> None:
+    edges = pl.DataFrame({"source": ["a@x", "b@x"], "target": ["b@x", "c@x"]})
+    nodes = pl.DataFrame({"id": [1, 2, 3], "email": ["a@x", "b@x", "c@x"], "age": [20, 30, 40]})
+    assert load(edges, nodes=nodes).node_ids.tolist() == ["a@x", "b@x", "c@x"]
+    assert "Read node ids from column 'email'." in caplog.text
 
 
 def test_tables_that_have_nothing_in_common() -> None:

@@ -67,9 +67,15 @@ def test_bad_labels_are_refused_in_one_sentence(graph: AttributedGraph, tmp_path
         with pytest.raises(ValueError, match=message):
             read_labels(source, graph)
     file = tmp_path / "verdicts.csv"
-    file.write_text("name,verdict\nann,normal\n")
-    with pytest.raises(ValueError, match="has no column node"):
+    file.write_text("name,verdict\nzoe,normal\n")
+    with pytest.raises(ValueError, match=r"no column that is clearly one of node ids; call it node \(it has name, ver"):
         read_labels(file, graph)
+
+
+def test_columns_of_a_file_of_cases_are_recognized(graph: AttributedGraph, tmp_path: Path) -> None:
+    file = tmp_path / "cases.csv"
+    file.write_text("Konto;Ergebnis;Team\nann;Betrug;A\n7;kein Betrug;B\n", encoding="utf-8-sig")
+    assert words(read_labels(file, graph)) == {0: "anomalous", 2: "normal"}
 
 
 def test_a_list_of_nodes_has_a_column_or_one_node_per_line(graph: AttributedGraph, tmp_path: Path) -> None:

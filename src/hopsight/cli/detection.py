@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from inspect import signature
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hopsight.checks import Refusal
 from hopsight.cli import options
-from hopsight.cli.support import StoppedError, show_progress, source_of
+from hopsight.cli.support import StoppedError, show_progress
+
+if TYPE_CHECKING:
+    from hopsight.runs.request import Source
 
 DEFAULT_DETECTOR = "cross_hcm"
 LOCAL_ONLY = {
@@ -19,44 +21,26 @@ LOCAL_ONLY = {
     "restart": "the Spark engine keeps no checkpoint",
     "rank_unknown": "Spark refuses ids without a row in the node table",
     "learn_from": "the Spark engine cannot learn from labels; run it without them",
+    "as_json": "its results are tables",
 }
 
 
+@options.reads_graph(options.OptionalSource, None)
 def detect(
-    source: options.OptionalSource = None,
-    nodes: options.Nodes = None,
+    source: Source,
     detector: Annotated[str, typer.Option(help="Name of the detector.")] = DEFAULT_DETECTOR,
     preset: Annotated[str | None, typer.Option(help="Named settings; hcm has paper and authors.")] = None,
     seed: options.Seed = 0,
     out: options.Out = Path("hopsight-out"),
     top: options.Top = 20,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
-    directed: options.Directed = False,
-    label: options.Label = None,
-    ignore: options.Ignore = None,
-    source_column: options.SourceColumn = None,
-    target_column: options.TargetColumn = None,
-    id_column: options.IdColumn = None,
-    weight_column: options.WeightColumn = None,
-    time_column: options.TimeColumn = None,
-    type_column: options.TypeColumn = None,
-    rank: options.Rank = None,
-    name_column: options.NameColumn = None,
-    category: options.Category = None,
-    derive: options.Derive = None,
-    duplicates: options.Duplicates = None,
-    bipartite: options.Bipartite = None,
-    no_header: options.NoHeader = False,
-    missing: options.Missing = "fill",
-    rank_unknown: options.RankUnknown = False,
-    data_dir: options.DataDir = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A hyperparameter; repeatable.")] = None,
     evidence: Annotated[
         list[str] | None,
-        typer.Option(help="Kind of evidence that counts; repeatable."),
+        typer.Option(help="Kind of evidence to use; repeatable."),
     ] = None,
     false_alarms: Annotated[
-        float | None, typer.Option(help="Level of the test; less flags fewer.", show_default="0.1")
+        float | None, typer.Option(help="Level of the test; lower flags fewer.", show_default="0.1")
     ] = None,
     contamination: Annotated[float | None, typer.Option(help="Flag this share of nodes instead.")] = None,
     learn_from: Annotated[str | None, typer.Option(help="Known cases: a column or a file.")] = None,
@@ -72,19 +56,19 @@ def detect(
     redact: Annotated[
         bool, typer.Option("--redact", help="Also write a report without ids and names, and the key to it.")
     ] = False,
+    as_json: options.Json = False,
     quiet: options.Quiet = False,
     help_all: options.HelpAll = False,
 ) -> None:
     """Fit a detector to a graph, rank and explain its nodes, write a report."""
-    given = locals()
+    given = locals() | {"rank_unknown": source.rank_unknown}
     from hopsight.runs.console import show_result
     from hopsight.runs.detect import detect as run
     from hopsight.runs.folder import CHECKPOINT
     from hopsight.runs.request import Request, split_settings, with_options
 
-    where = source_of(given)
     request = Request(
-        source=where, detector=detector, preset=preset, seed=seed, device=device, top=top,
+        source=source, detector=detector, preset=preset, seed=seed, device=device, top=top,
         settings=with_options(
             split_settings(settings or ()), evidence=evidence or (), false_alarms=false_alarms,
             contamination=contamination,
@@ -96,7 +80,7 @@ def detect(
         from hopsight.spark import run as on_spark
 
         for name, reason in LOCAL_ONLY.items():
-            if given[name] != signature(detect).parameters[name].default:
+            if given[name]:
                 raise Refusal(name, f"is for --engine local: {reason}")
         with show_progress(quiet) as progress:
             on_spark.detect_files(request, out, resume=resume, master=master, progress=progress)
@@ -110,57 +94,38 @@ def detect(
         if not (out / CHECKPOINT).exists():
             raise
         raise StoppedError("stopped; run the same command with --resume to continue") from None
-    show_result(result, top=top, files=("report.html", "scores"))
+    show_result(result, top=top, as_json=as_json)
     if redact:
         from hopsight.runs.finished import write_redacted
 
         page, key = write_redacted(out, top=top)
-        typer.echo(f"To share: {page}. To keep: {key}, which says who is who.")
+        typer.echo(f"To share: {page}. To keep: {key}, which says who is who.", err=as_json)
 
 
+@options.reads_graph(options.SourceArgument)
 def score(
     model: Annotated[Path, typer.Argument(help="A saved model, or the folder of a finished run.")],
-    source: options.SourceArgument,
+    source: Source,
     out: options.Out = Path("hopsight-scores"),
-    nodes: options.Nodes = None,
     top: options.Top = 20,
-    directed: options.Directed = False,
-    label: options.Label = None,
-    ignore: options.Ignore = None,
-    source_column: options.SourceColumn = None,
-    target_column: options.TargetColumn = None,
-    id_column: options.IdColumn = None,
-    weight_column: options.WeightColumn = None,
-    time_column: options.TimeColumn = None,
-    type_column: options.TypeColumn = None,
-    rank: options.Rank = None,
-    name_column: options.NameColumn = None,
-    category: options.Category = None,
-    derive: options.Derive = None,
-    duplicates: options.Duplicates = None,
-    bipartite: options.Bipartite = None,
-    no_header: options.NoHeader = False,
-    missing: options.Missing = "fill",
-    rank_unknown: options.RankUnknown = False,
-    data_dir: options.DataDir = None,
     csv: options.Csv = False,
+    as_json: options.Json = False,
     quiet: options.Quiet = False,
     help_all: options.HelpAll = False,
 ) -> None:
     """Score a new graph with a saved model."""
-    given = locals()
     from hopsight.runs.console import show_result
     from hopsight.runs.detect import score as run
 
-    where = source_of(given)
     with show_progress(quiet) as progress:
-        result = run(model, where, out, top=top, csv=csv, progress=progress)
-    show_result(result, top=top, files=("report.html", "scores"))
+        result = run(model, source, out, top=top, csv=csv, progress=progress)
+    show_result(result, top=top, as_json=as_json)
 
 
 def rerun(
     record: Annotated[Path, typer.Argument(help="The run.json of a finished run.", metavar="run.json")],
     out: Annotated[Path | None, typer.Option(help="Output folder.", show_default="DIR-rerun")] = None,
+    as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Repeat a finished run."""
@@ -180,7 +145,7 @@ def rerun(
         if before.get("detector") == "streams":
             from hopsight.cli.over_time import rerun_over_time
 
-            rerun_over_time(before, out or again.default_folder(record), progress)
+            rerun_over_time(before, out or again.default_folder(record), progress, as_json)
             return
         result = again.rerun(record, out, progress=progress)
-    show_result(result, top=20, files=("report.html", "scores"))
+    show_result(result, top=20, as_json=as_json)

@@ -62,7 +62,7 @@ def review(
     token: Annotated[str | None, typer.Option(help="The secret in the address.", show_default="a new one")] = None,
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
 ) -> None:
-    """Look at suspects in the browser, record verdicts, and have the ranking learn from them."""
+    """Review suspects in the browser; the ranking learns from your verdicts."""
     from hopsight.review.serve import serve
 
     serve(

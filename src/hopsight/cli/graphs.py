@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hopsight.cli.options import DataDir, Directed, Force, Ignore, Label, Nodes, NoHeader, Quiet, Seed, SourceArgument
+from hopsight.cli import options
+from hopsight.cli.options import DataDir, Force, Json, Quiet, Seed, SourceArgument
 from hopsight.cli.support import load_graph, show_progress
 
+if TYPE_CHECKING:
+    from hopsight.runs.request import Source
 
+
+@options.reads_graph(SourceArgument)
 def inject(
-    source: SourceArgument,
+    source: Source,
     out: Annotated[Path, typer.Argument(help="Output file; its suffix determines the format.")],
     cliques: Annotated[int, typer.Option(help="Number of cliques.")] = 10,
     clique_size: Annotated[int, typer.Option(help="Nodes per clique.")] = 15,
@@ -20,15 +26,14 @@ def inject(
     candidates: Annotated[int, typer.Option(help="Number of candidates; the most dissimilar one is copied.")] = 50,
     protocol: Annotated[str, typer.Option(help="Injection protocol: dominant, hcm or leak-free.")] = "dominant",
     seed: Seed = 0,
-    nodes: Nodes = None,
     force: Force = False,
-    data_dir: DataDir = None,
+    help_all: options.HelpAll = False,
 ) -> None:
     """Plant anomalies in a graph."""
     from hopsight.datasets import inject as plant
     from hopsight.io import write
 
-    graph = load_graph(source, nodes, data_dir, out=out, force=force)
+    graph = load_graph(source, out, force=force)
     planted = plant(
         graph,
         n_cliques=cliques,
@@ -45,10 +50,10 @@ def inject(
 
 def bench(
     suite: Annotated[str, typer.Option(help="quick, or a TOML file that names graphs and detectors.")] = "quick",
-    out: Annotated[Path, typer.Option(help="Folder to write; resumes if it has results.")] = Path("bench-out"),
-    graphs: Annotated[list[str] | None, typer.Option(help="Only this graph or file; may be repeated.")] = None,
+    out: Annotated[Path, typer.Option(help="Output folder; results in it are kept.")] = Path("bench-out"),
+    graphs: Annotated[list[str] | None, typer.Option(help="Only this graph or file; repeatable.")] = None,
     detectors: Annotated[
-        list[str] | None, typer.Option(help="Only this detector; 'hcm*' includes its presets; may be repeated.")
+        list[str] | None, typer.Option(help="Only this detector; 'hcm*' includes its presets; repeatable.")
     ] = None,
     repetitions: Annotated[int | None, typer.Option(help="Injections per graph.")] = None,
     seeds: Annotated[int | None, typer.Option(help="Seeds per injection.")] = None,
@@ -59,19 +64,20 @@ def bench(
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     retry: Annotated[bool, typer.Option("--retry", help="Retry failed fits.")] = False,
     data_dir: DataDir = None,
+    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare detectors on graphs with known anomalies, or resume a comparison."""
     from hopsight.benchmark import Options, make_suite, run
-    from hopsight.runs.console import show_benchmark
+    from hopsight.runs.console import show_benchmark, write_json
     from hopsight.runs.memory import parse_size
 
     limit = None if memory_limit is None else parse_size(memory_limit)
-    options = Options(
+    asked = Options(
         graphs=graphs or None, detectors=detectors, repetitions=repetitions,
         seeds=seeds, protocol=protocol, data_dir=data_dir, device=device,
     )  # fmt: skip
-    chosen = make_suite(suite, options)
+    chosen = make_suite(suite, asked)
     with show_progress(quiet) as progress:
         progress.begin("bench")
         result = run(
@@ -80,39 +86,36 @@ def bench(
                 event.done, event.total, "fit", f"{event.cell.detector} on {event.cell.graph}"
             ),
         )  # fmt: skip
+    if as_json:
+        tables = [{"title": each.title, "columns": each.columns, "rows": each.rows} for each in result.tables]
+        write_json({"folder": str(result.folder), "summary": result.summary, "tables": tables})
+        return
     files = ", ".join(str(result.folder / name) for name in ("report.html", "results.csv"))
     show_benchmark(result.tables, f"{result.summary} Written: {files}")
 
 
+@options.reads_graph(SourceArgument)
 def convert(
-    source: SourceArgument,
+    source: Source,
     out: Annotated[Path, typer.Argument(help="Output file; its suffix determines the format.")],
-    nodes: Nodes = None,
-    directed: Directed = False,
-    label: Label = None,
-    ignore: Ignore = None,
-    no_header: NoHeader = False,
     force: Force = False,
-    data_dir: DataDir = None,
+    help_all: options.HelpAll = False,
 ) -> None:
     """Convert a graph to another format."""
     from hopsight.io import write
 
-    header = False if no_header else None
-    graph = load_graph(
-        source, nodes, data_dir, out=out, force=force, directed=directed, label=label, ignore=tuple(ignore or ()),
-        header=header,
-    )  # fmt: skip
+    graph = load_graph(source, out, force=force)
     write(graph, out)
     typer.echo(f"{out}: {graph!r}")
 
 
-def data_list(data_dir: DataDir = None) -> None:
+def data_list(data_dir: DataDir = None, as_json: Json = False) -> None:
     """List the graphs of the catalog, and which of them have a local copy."""
     from hopsight.datasets import overview
-    from hopsight.runs.console import show_catalog
+    from hopsight.runs.console import show_catalog, write_json
 
-    show_catalog(overview(data_dir))
+    found = list(overview(data_dir))
+    write_json(found) if as_json else show_catalog(found)
 
 
 def data_bank(
@@ -139,23 +142,18 @@ def data_fetch(name: Annotated[str, typer.Argument(help="A name from the catalog
     typer.echo(fetch(name))
 
 
-def describe(
-    source: SourceArgument,
-    nodes: Nodes = None,
-    directed: Directed = False,
-    label: Label = None,
-    ignore: Ignore = None,
-    no_header: NoHeader = False,
-    data_dir: DataDir = None,
-) -> None:
-    """Show what would be read: types, counts, columns, ids that join, guesses, and what is left out."""
+@options.reads_graph(SourceArgument)
+def describe(source: Source, as_json: Json = False, help_all: options.HelpAll = False) -> None:
+    """Show what would be read: types, columns, ids that join, and what is left out."""
+    from hopsight.checks import plural
+    from hopsight.explanations.text import broken
     from hopsight.loading import describe as understood
-    from hopsight.runs.console import show_values
+    from hopsight.runs.console import write, write_json
 
-    lines, record, notices = understood(
-        source, nodes, directed=directed, label=label, ignore=tuple(ignore or ()), data_dir=data_dir,
-        header=False if no_header else None,
-    )  # fmt: skip
-    for line in [*lines, *notices]:
-        typer.echo(line)
-    show_values(record.pop("name") or source, record)
+    given = dataclasses.asdict(source)
+    lines, record, notices = understood(given.pop("path"), **given)
+    if as_json:
+        write_json(record | {"columns": lines, "notices": notices})
+        return
+    counts = (plural(record[f"{noun}s"], noun) for noun in ("node", "edge", "attribute"))
+    write(*map(broken, [", ".join(counts), *lines, *notices]))

@@ -7,8 +7,11 @@ panels. Examples, panels and words for values are tables here: a command says wh
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -57,12 +60,12 @@ PANELS = {
         "anomalous_value", "only",
     ),
     "Running": ("device", "engine", "master", "memory_limit", "resume", "restart", "quiet"),
-    "Output": ("out", "top", "csv", "redact", "force"),
+    "Output": ("out", "top", "csv", "redact", "force", "as_json"),
 }  # fmt: skip
-SHOWN = (  # by --help where there is a --help-all
-    "nodes", "rank", "label", "learn_from", "ignore", "directed", "weight_column", "time_column",
-    "detector", "settings", "evidence", "false_alarms", "contamination", "seed", "device", "resume", "out", "top",
-    "help_all",
+HIDDEN = (  # by --help, shown by --help-all
+    "rank", "device", "settings", "false_alarms", "type_column", "name_column", "category", "derive", "duplicates",
+    "bipartite", "no_header", "missing", "rank_unknown", "data_dir", "preset", "repeat", "anomalous_value", "only",
+    "restart", "memory_limit", "csv", "engine", "master", "redact", "quiet",
 )  # fmt: skip
 WORDS = {
     "COLUMN": (
@@ -132,11 +135,67 @@ RankUnknown = Annotated[
 DataDir = Annotated[str | None, typer.Option(help="Folder with local copies of catalog graphs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Do not report progress on standard error.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
-Top = Annotated[int, typer.Option(help="Nodes to show and explain.")]
+Top = Annotated[int, typer.Option(help="Number of nodes to show.")]
 Run = Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="DIR")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of text.")]
 Out = Annotated[Path, typer.Option(help="Output folder; replaces an earlier run.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Write CSV, not Parquet, beyond a million rows.")]
+
+
+def reading(
+    nodes: Nodes = None,
+    directed: Directed = False,
+    label: Label = None,
+    ignore: Ignore = None,
+    source_column: SourceColumn = None,
+    target_column: TargetColumn = None,
+    id_column: IdColumn = None,
+    weight_column: WeightColumn = None,
+    time_column: TimeColumn = None,
+    type_column: TypeColumn = None,
+    rank: Rank = None,
+    name_column: NameColumn = None,
+    category: Category = None,
+    derive: Derive = None,
+    duplicates: Duplicates = None,
+    bipartite: Bipartite = None,
+    no_header: NoHeader = False,
+    missing: Missing = "fill",
+    rank_unknown: RankUnknown = False,
+    data_dir: DataDir = None,
+) -> dict[str, Any]:
+    """Return the options that say how to read a graph, as fields of :class:`hopsight.runs.request.Source`."""
+    given = locals()
+    header = False if given.pop("no_header") else None
+    return given | {"header": header, "ignore": tuple(ignore or ()), "category": tuple(category or ())}
+
+
+def reads_graph(argument: Any, default: Any = Parameter.empty) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the argument SOURCE and the options of :func:`reading`, and pass it both as one ``source``."""
+
+    def extended(command: Callable[..., None]) -> Callable[..., None]:
+        own, shared = signature(command).parameters, signature(reading).parameters
+        command.__annotations__["source"] = argument
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            from hopsight.runs.request import Source
+
+            options = reading(**{name: given.pop(name) for name in shared})
+            command(**given | {"source": Source(path=given["source"], **options)})
+
+        hints = get_type_hints(command, include_extras=True) | get_type_hints(reading, include_extras=True)
+        parameters = {
+            name: each.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[name])
+            for name, each in {**shared, **own}.items()
+        }
+        parameters["source"] = parameters["source"].replace(default=default)
+        del run.__wrapped__
+        run.__signature__ = Signature(list(parameters.values()))  # type: ignore[attr-defined]
+        run.__annotations__ = hints
+        return run
+
+    return extended
 
 
 def decorate(app: Any) -> Any:
@@ -159,7 +218,7 @@ def _decorate_options(command: Any) -> None:
             each.metavar = each.metavar or each.name.upper()
             _without_type(each)
             continue
-        each.hidden = _has_more(command) and each.name not in SHOWN
+        each.hidden = _has_more(command) and each.name in HIDDEN
         each.metavar = "" if each.is_flag else words.get(each.name, each.metavar or "TEXT")
         if each.is_flag:
             _without_type(each)

@@ -6,9 +6,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -50,38 +49,15 @@ class IgnoreWriteErrors:
         return getattr(self._stream, name)
 
 
-def source_of(given: Mapping[str, Any]) -> Source:
-    """Return where the graph of a command comes from, by the names of its options."""
-    from hopsight.runs.request import Source
-
-    same = {field.name for field in fields(Source)} & set(given)
-    options = {name: given[name] for name in same}
-    options |= {name: tuple(given[name] or ()) for name in ("ignore", "category")}
-    return Source(**options, path=given["source"], header=False if given["no_header"] else None)
-
-
-def load_graph(
-    source: str,
-    nodes: str | None,
-    data_dir: str | None,
-    *,
-    out: Path | None = None,
-    force: bool = False,
-    **options: Any,
-) -> Any:
-    """Read a graph for a command without a run folder; messages go to standard error.
-
-    ``out`` is the file that the command will write, which is checked before the graph is read.
-    """
+def load_graph(source: Source, out: Path, *, force: bool) -> Any:
+    """Read a graph for a command that writes one file, which is checked first; messages go to standard error."""
+    from hopsight.explanations.text import broken
     from hopsight.io import check_output
     from hopsight.runs.folder import notices
-    from hopsight.runs.request import Source
 
-    place = Source(path=source, nodes=nodes, data_dir=data_dir, **options)
-    if out is not None:
-        check_output(out, place.files, force=force)
-    with notices(lambda text: typer.echo(text, err=True)):
-        return place.read()
+    check_output(out, source.files, force=force)
+    with notices(lambda text: typer.echo(broken(text), err=True)):
+        return source.read()
 
 
 @contextmanager

@@ -53,7 +53,7 @@ class Tail:
         return np.array(astuple(self))
 
     def surprise(self, values: FloatArray) -> FloatArray:
-        """Return −log S(x); NaN stays NaN. Below the median it falls toward 0, so that the order is kept there, too."""
+        """Return −log S(x); NaN stays NaN. Below the median it falls toward 0, so that the order is also kept there."""
         return np.asarray(by_blocks(self._surprise, values))
 
     def _surprise(self, values: FloatArray) -> FloatArray:

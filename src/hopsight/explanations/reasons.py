@@ -177,6 +177,11 @@ class Evidence:
     weight: float
     meaning: str
 
+    @property
+    def note(self) -> str:
+        """How much of it counts, if not all."""
+        return " (does not count)" if not self.counts else "" if self.weight == 1 else f" (counts {self.weight:.0%})"
+
 
 @dataclass(frozen=True)
 class OwnValue:
@@ -434,7 +439,12 @@ class Explanation(Readable):
         edges = f"{plural(self.degree, 'edge')}, more than {percent(self.degree_percentile)} of nodes"
         yield f"Score {number(self.score)} (flagged above {number(self.threshold)}); {edges}."
         if self.evidence:
-            yield strengths(self.evidence, self.decided_by)
+            strong = sorted(
+                (each for each in self.evidence if each.strength >= NOTICEABLE), key=lambda each: -each.strength
+            )
+            lines = [f"{each.strength:.1f}  {each.kind}: {each.meaning}{each.note}" for each in strong]
+            lines = lines or [f"nothing above {NOTICEABLE:g}"]
+            yield Table(f"Evidence ({SCALE}), decided by {self.decided_by}", (), [[line] for line in lines])
         if any(neighbor.hop is not None for neighbor in self.neighbors):
             yield self._distance()
         if self.stability is not None:
@@ -615,24 +625,6 @@ def compared(gap: AttributeGap) -> tuple[str, str, str, str]:
         shown_value(gap.name, gap.median),
         difference,
     )
-
-
-def strengths(evidence: Sequence[Evidence], decided_by: str | None = None) -> str:
-    """List how strong each kind of evidence is, and say how to read the numbers and which one decided.
-
-    >>> kinds = {"misfit": (3.21, True, 1.0), "activity": (0.4, True, 0.6), "lockstep": (0.1, False, 1.0)}
-    >>> print(strengths([Evidence(kind, *values, MEANINGS[kind]) for kind, values in kinds.items()]))
-    Evidence: misfit 3.2, activity 0.4, lockstep 0.1 (3 = as unusual as 1 in 1,000 ordinary nodes; activity \
-counts 60%; lockstep does not count).
-    """
-    notes = [SCALE]
-    notes += [f"{each.kind} counts {each.weight:.0%}" for each in evidence if each.counts and each.weight != 1]
-    left_out = [each.kind for each in evidence if not each.counts]
-    if left_out:
-        notes.append(f"{listed(left_out)} {'does' if len(left_out) == 1 else 'do'} not count")
-    values = ", ".join(f"{each.kind} {each.strength:.1f}" for each in evidence)
-    decided = "" if decided_by is None else f"; decided by {decided_by}"
-    return f"Evidence: {values} ({'; '.join(notes)}){decided}."
 
 
 def outlier_sentence(values: Sequence[OwnValue]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -24,6 +25,7 @@ UNITS = (
     ("year", 365.25 * SECONDS_PER_DAY), ("day", SECONDS_PER_DAY), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0),
 )  # fmt: skip
 EPOCH = date(1970, 1, 1)
+WIDTH, LEAST_NAME = 80, 16  # columns of a terminal, and of a name in it
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Readable:
                 more = [f"  … and {part.n_more:,} more"] if part.n_more else []
                 lines += ["", *filter(None, [part.title]), *aligned(part.header, part.rows), *more]
             else:
-                lines += ["", part] if after_table else [part]
+                lines += ["", broken(part, "")] if after_table else [broken(part, "")]
             after_table = isinstance(part, Table)
         return "\n".join(lines)
 
@@ -152,11 +154,24 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
+def broken(text: str, indent: str = "  ") -> str:
+    """Break a text into lines of at most 80 columns, unless a word is longer; later lines are indented."""
+    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or text
+
+
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table: the first column is aligned left, the others right."""
+    """Yield the lines of a table: the first column is aligned left, the others right.
+
+    A long first column is cut where lines would be wider than a terminal; lines of one cell are broken.
+    """
     lines = [header, *rows] if header else rows
+    if len(lines[0]) == 1:
+        yield from (broken(f"  {cell}", "    ") for (cell,) in lines)
+        return
     widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
-    for first, *rest in lines:
+    widths[0] = min(widths[0], max(LEAST_NAME, WIDTH - sum(width + 2 for width in widths[1:]) - 2))
+    for name, *rest in lines:
+        first = name if len(name) <= widths[0] else f"{name[: widths[0] - 1]}…"
         cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
         yield ("  " + "  ".join(cells)).rstrip()
 

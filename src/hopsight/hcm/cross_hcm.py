@@ -182,8 +182,8 @@ class CrossHCM(Detector):
     order_matters: ClassVar[bool] = True
     node_values: ClassVar[Mapping[str, str]] = NODE_VALUES
     meaning: ClassVar[str] = (
-        "how unlikely an ordinary node is to look so unusual in its neighbors, its rings, its own attributes, its "
-        "number of edges, or in the amounts and times of its events if there are any, the strongest counting most"
+        "how unusual the node is in its neighbors, its attributes, its edges and their amounts and times; the "
+        "strongest evidence counts most"
     )
     presets: ClassVar[tuple[str, ...]] = ("untrained",)
     quick: ClassVar[Mapping[str, Any]] = {
@@ -491,12 +491,12 @@ class CrossHCM(Detector):
         self.references_ = References.choose(attributes, chosen, cosine=cosine)
         return attributes
 
-    def _own(self, attributes: FloatArray, derived: Sequence[str] = STRUCTURE) -> FloatArray:
-        """Return transformed attributes with zeros for those that were derived from the structure.
+    def _own(self, attributes: FloatArray) -> FloatArray:
+        """Return transformed attributes with zeros for those that were derived from the structure or count edges.
 
         A degree is not explained by what follows from it, and having many edges does not make a hub an outlier.
         """
-        columns = self.transform_.columns_of(derived)
+        columns = self.transform_.columns_of((*STRUCTURE, *COUNTS))
         return np.where(columns, 0.0, attributes) if columns.any() else attributes
 
     def _hop_pairs(
@@ -662,8 +662,7 @@ class CrossHCM(Detector):
         """Return how far the attributes of some nodes deviate, and how far their degrees do from what is expected."""
         own, usual = self._own(attributes), self.attribute_baseline_
         degrees = graph.degrees[nodes] if degrees is None else degrees
-        deviation = usual.deviation(self._own(own, (*STRUCTURE, *COUNTS)))
-        return deviation, usual.residual(own, degrees, node_folds(graph.node_hashes[nodes]))
+        return usual.deviation(own), usual.residual(own, degrees, node_folds(graph.node_hashes[nodes]))
 
     def _scores_by(
         self,

@@ -29,10 +29,7 @@ KINDS = ("misfit", "ring", "outlier", "activity", "lockstep")
 ALL_KINDS = (*KINDS, *FLOW_KINDS)
 DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity", *FLOW_KINDS, *RELATION_KINDS)
 NEEDS_TRIANGLES = ("ring", "lockstep")  # a graph without triangles lacks these, as one between users and items does
-NO_TRIANGLES = (
-    "No edges close a triangle, as in every graph between two kinds of nodes: there is no ring and no lockstep "
-    "evidence, and neither counts in the score."
-)
+NO_TRIANGLES = "No triangles (the graph is bipartite, for example): ring and lockstep evidence is not available."
 BURST_ALONE = 0.5  # of the strength of a burst without amounts
 TRIMMED = 0.02  # share of nodes with the largest deviations that a baseline is fitted without
 ROUNDS = 8  # of reweighting
@@ -472,7 +469,7 @@ def outlier(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
 
 
 def activity(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
-    """Return how unusual each node's number of edges is for such a node: |log(1 + degree) − prediction|.
+    """Return how unusual each node's number of edges is for its attributes: |log(1 + degree) − prediction|.
 
     The prediction is a ridge regression on the transformed attributes, fitted without the node's own fold.
     """

@@ -139,7 +139,9 @@ def suffix_of(path: Path) -> str:
     name = path.name.lower()
     known = [suffix for suffix in SUFFIXES if name.endswith(suffix)]
     if not known:
-        raise ValueError(f"cannot tell the format of {path}: its name must end in {LISTED}")
+        raise ValueError(
+            f"cannot tell the format of {path}: its name must end in {LISTED}; rename a table of text to .txt"
+        )
     return max(known, key=len)
 
 

@@ -269,7 +269,7 @@ def _check_matrix(names: Sequence[str], rows: pl.DataFrame) -> None:
         )
 
 
-NUMBERED = re.compile(r"column\d+")  # names of columns in a file without a header
+_TIMELY = re.compile(r"^column\d+$|time|date|_at$|_ts$|stamp")  # names of UNIX times, and without a header
 
 
 @dataclass(frozen=True)
@@ -391,10 +391,12 @@ class EdgeColumns:
 def is_money_name(name: str) -> bool:
     """Return whether a column is called like an amount of something that moves from one end to the other.
 
-    >>> [is_money_name(name) for name in ("Amount", "amount_eur", "Betrag", "rating", "amount_type")]
-    [True, True, True, False, False]
+    >>> [is_money_name(name) for name in ("Amount", "amount_eur", "Betrag", "EUR", "rating", "amount_type")]
+    [True, True, True, True, False, False]
     """
     words = normalized_name(name).split("_")
+    if words[0] in ("eur", "usd", "gbp", "chf"):
+        return len(words) == 1
     return words[-1] in MONEY or (words[0] in MONEY and not AMOUNTS.intersection(words[1:]))
 
 
@@ -465,7 +467,7 @@ def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     dated = [name for name in moments if rules.is_time(frame[name].head(100)) and rules.is_time(frame[name])]
     numeric = [name for name in names if frame[name].dtype.is_numeric()]
     named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(numeric, TIME_NAMES)
-    return named or next((name for name in numeric if NUMBERED.fullmatch(name) and _are_unix(frame[name])), None)
+    return named or next((name for name in numeric if _TIMELY.search(name.lower()) and _are_unix(frame[name])), None)
 
 
 def _are_unix(column: pl.Series) -> bool:
@@ -515,6 +517,9 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
         notice(f"Column {name!r} holds ids or codes; they are read as categories.", notices)
         found.categories[name] = _words(column)
     elif _is_clock_text(column):
+        first = str(column.drop_nulls()[0]).strip()
+        if first.count(":") == 1:
+            notice(f"Column {name!r}: read {first!r} as hours and minutes.", notices)
         found.numbers[name] = rules.clock_seconds(column).rename(name)
     elif kind == pl.Boolean or kind.is_numeric():
         found.numbers[name] = _finite(column.cast(pl.Float64))
@@ -679,7 +684,9 @@ def add_derived(
         matrix = matrix if is_sorted else matrix[place]
         if names:
             fields["derivation"] = Derivation(rows, place, tuple(kinds), tuple(names))
-            words = kinds if rows.directed else dict.fromkeys(kind if kind == DERIVE[0] else "data" for kind in kinds)
+            words = (
+                kinds if rows.directed else dict.fromkeys(kind if kind == DERIVE[0] else "columns" for kind in kinds)
+            )
             notice(f"Derived {plural(len(names), 'attribute')} from the edges: {', '.join(words)}.", notices)
         known = fields.get("attributes")
         if known is not None:

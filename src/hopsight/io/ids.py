@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,13 +93,11 @@ def check_unique(ids: pl.Series) -> None:
         raise ValueError(f"node {shortened(ids[first])} has two rows, {rows[0] + 1} and {rows[1] + 1}")
 
 
-def positions(
-    ids: pl.Series, *ends: pl.Series, others: Mapping[str, pl.Series] | None = None
-) -> tuple[pl.Series, tuple[NDArray[Any], ...]]:
+def positions(ids: pl.Series, *ends: pl.Series) -> tuple[pl.Series, tuple[NDArray[Any], ...]]:
     """Return the ids, after them those that only edges have, and the position of every edge end among both.
 
-    Ids that only edges have are sorted. Where none is among the ids, or most are written there in another way or are
-    in another column of the node table (``others``), the tables do not belong together as they are, and are refused.
+    Ids that only edges have are sorted. Where none is among the ids, or most are written there in another way, the
+    tables do not belong together as they are, and are refused.
     """
     are_close = ids.dtype == pl.Int64 and len(ids) and ids.max() - ids.min() < 8 * len(ids) + 1000  # type: ignore
     found = tuple((_by_table if are_close else _by_join)(ids, end) for end in ends)
@@ -107,7 +105,7 @@ def positions(
         return ids, found
     unknown = pl.concat([end.filter(place < 0).alias("id") for end, place in zip(ends, found, strict=True)])
     unknown = unknown.unique().sort()
-    cause = _cause(unknown, ids, others or {})
+    cause = _cause(unknown, ids)
     if cause is not None or all(place.max(initial=-1) < 0 for place in found):
         raise ValueError(describe_unknown_ids(unknown, ids, ends, cause))
     more = pl.concat([ids.alias("id"), unknown])
@@ -163,7 +161,7 @@ def notice_unknown(unknown: pl.Series, ranked: bool, notices: list[str] | None) 
     notice(f"{plural(len(unknown), 'id')} {has} no row in the node table ({listed(unknown)}): {rule}.", notices)
 
 
-def _cause(unknown: pl.Series, ids: pl.Series, others: Mapping[str, pl.Series]) -> str | None:
+def _cause(unknown: pl.Series, ids: pl.Series) -> str | None:
     """Return what most unknown ids have in common, with the remedy, or None."""
     words, known = (column.head(LARGEST).cast(pl.String) for column in (unknown, ids))
     for difference, plain in _FORMS.items():
@@ -174,12 +172,6 @@ def _cause(unknown: pl.Series, ids: pl.Series, others: Mapping[str, pl.Series]) 
                 f"it has {listed(pl.Series(alike))} instead, so they differ in {difference}: write them alike in both "
                 "tables"
             )
-    for name, column in others.items():
-        if column.dtype.is_nested() or column.dtype.is_float():
-            continue
-        values = column.head(LARGEST).cast(pl.String, strict=False)
-        if int(words.is_in(values.implode()).sum()) >= MOST * len(words):
-            return f"they are in its column {name!r}: pass {option('id_column', name)}"
     return None
 
 

@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from hopsight.canonical import Aside
 from hopsight.checks import Refusal, option, plural, shortened, suggest
 from hopsight.graph import AttributedGraph
+from hopsight.io.frames import open_table
 from hopsight.io.rules import SINCE_1970
 from hopsight.io.sources import reading
-from hopsight.io.textfile import text_content
 from hopsight.system.arrays import find_edges
 from hopsight.system.lazy_polars import pl
 
 VERDICTS = ("anomalous", "normal", "unsure")
 ANOMALOUS = frozenset(
     ("anomalous", "anomaly", "1", "true", "yes", "y", "fraud", "fraudulent", "bad", "suspicious", "positive", "illicit",
-     "spam", "scam", "banned", "abuse")
+     "spam", "scam", "banned", "abuse", "betrug", "ja", "fraude")
 )  # fmt: skip
 NORMAL = frozenset(
     ("normal", "0", "false", "no", "n", "ok", "good", "legit", "legitimate", "licit", "negative", "clean", "genuine",
-     "benign", "honest", "ordinary")
+     "benign", "honest", "ordinary", "nein")
 )  # fmt: skip
 UNKNOWN = frozenset(("", "unsure", "unknown", "none", "null", "nan", "na", "n/a", "-1"))
 
@@ -70,11 +70,11 @@ def read_labels(source: Any, graph: AttributedGraph, anomalous_value: object = N
     ----------
     source
         A mapping of node id to label, a pandas Series with node ids as index, one label per node in the order of the
-        graph, a table with the column ``node`` and one other (or ``verdict``), or the path of such a CSV file; the name
-        of a column that the graph keeps aside (``load(…, learn_from="is_fraud")``). For edges, ids are pairs (source,
-        target), and tables have the columns ``source`` and ``target``. A label is yes or no, 1 or 0, true or false,
-        anomalous or normal, or one of two words of any kind; blank, -1 and unsure mean unknown. Where a node occurs
-        twice, the last label counts; an edge is anomalous if one of its rows is.
+        graph, a table with a column of node ids and one of labels (``node`` and ``verdict`` if there are several), or
+        the path of such a file; the name of a column that the graph keeps aside (``load(…, learn_from="is_fraud")``).
+        For edges, ids are pairs (source, target), and tables have the columns ``source`` and ``target``. A label is yes
+        or no, 1 or 0, true or false, anomalous or normal, or one of two words of any kind; blank, -1 and unsure mean
+        unknown. Where a node occurs twice, the last label counts; an edge is anomalous if one of its rows is.
     graph
         The graph that the nodes and edges belong to.
     anomalous_value
@@ -97,7 +97,7 @@ def read_labels(source: Any, graph: AttributedGraph, anomalous_value: object = N
     """
     if isinstance(source, str) and source in graph.aside:
         return _of_column(graph.aside[source], source, graph, anomalous_value)
-    pairs = list(_pairs(source, graph))
+    pairs = list(_pairs(source, graph, anomalous_value))
     of_edges = bool(pairs) and isinstance(pairs[0][0], tuple)
     find, noun = (edge_position, "edge") if of_edges else (position_of, "node")
     places, words = [], []
@@ -248,15 +248,15 @@ def count_words(labels: Labels) -> str:
     return f"{n_anomalous:,} anomalous, {labels.anomalous.size - n_anomalous:,} normal, {labels.unsure.size:,} unsure"
 
 
-def _pairs(source: Any, graph: AttributedGraph) -> Iterable[tuple[Hashable, Any]]:
+def _pairs(source: Any, graph: AttributedGraph, anomalous_value: object) -> Iterable[tuple[Hashable, Any]]:
     if isinstance(source, str | Path):
         if isinstance(source, str) and not Path(source).is_file():
             _refuse_column(source, graph)
-        return _columns(_table(source), str(source))
+        return _columns(_table(source), str(source), graph, anomalous_value)
     heading = next((name for name in ("node", "source") if isinstance(source, Mapping) and name in source), None)
     is_table = heading is not None and not isinstance(source[heading], str)
     if is_table or hasattr(source, "columns"):
-        return _columns(source, "the table of labels")
+        return _columns(source, "the table of labels", graph, anomalous_value)
     if hasattr(source, "items"):  # a mapping, or a Series of pandas, which has its ids as index
         return list(source.items())
     if isinstance(source, Iterable):
@@ -272,22 +272,42 @@ def _pairs(source: Any, graph: AttributedGraph) -> Iterable[tuple[Hashable, Any]
     )
 
 
-def _columns(table: Any, name: str) -> Iterable[tuple[Hashable, Any]]:
-    """Return pairs of node and label from a table with the column ``node`` (or the two ends) and ``verdict``."""
+def _columns(table: Any, name: str, graph: AttributedGraph, anomalous_value: object) -> Iterable[tuple[Hashable, Any]]:
+    """Return pairs of node (or both ends of an edge) and label from a table.
+
+    The columns are ``node``, or ``source`` and ``target``, and ``verdict``; else the one column most of whose values
+    are node ids, and the one other whose values can be labels.
+    """
     columns = list(getattr(table, "columns", table))
     of_edges = "node" not in columns and {"source", "target"} <= {*columns}
-    others = [column for column in columns if column not in (("source", "target") if of_edges else ("node",))]
-    label = "verdict" if "verdict" in others else others[0] if len(others) == 1 else None
-    if label is None or not (of_edges or "node" in columns):
-        missing = "verdict" if of_edges or "node" in columns else "node"
-        raise ValueError(
-            f"{name} has no column {missing}; labels are in the columns node and verdict, or source, target and verdict"
-        )
+    holding_ids = [column for column in columns if of_edges or _are_nodes(table[column], graph)]
+    node = "node" if "node" in columns else holding_ids[0] if len(holding_ids) == 1 else None
+    others = [column for column in columns if column not in (("source", "target") if of_edges else (node,))]
+    readable = others if len(others) == 1 else [each for each in others if _are_labels(table[each], anomalous_value)]
+    label = "verdict" if "verdict" in others else readable[0] if len(readable) == 1 else None
+    if label is None or not (of_edges or node is not None):
+        missing = "labels; call it verdict" if of_edges or node is not None else "node ids; call it node"
+        raise ValueError(f"{name} has no column that is clearly one of {missing} (it has {', '.join(columns)})")
     labels = list(table[label])
-    nodes = list(zip(table["source"], table["target"], strict=False)) if of_edges else list(table["node"])
+    nodes = list(zip(table["source"], table["target"], strict=False)) if of_edges else list(table[node])
     if len(nodes) != len(labels):
         raise ValueError(f"{name} has {plural(len(nodes), 'node')} and {plural(len(labels), 'label')}")
     return zip(nodes, labels, strict=True)
+
+
+def _are_nodes(column: Iterable[Any], graph: AttributedGraph) -> bool:
+    """Return whether most values of a column are node ids."""
+    values = [str(value).strip() for value in column]
+    known = {str(node) for node in graph.node_ids.tolist()}
+    return sum(value in known for value in values) > len(values) / 2
+
+
+def _are_labels(column: Iterable[Any], anomalous_value: object) -> bool:
+    """Return whether the values of a column can be read as labels."""
+    try:
+        return bool(meaning_of({label_word(value) for value in column}, anomalous_value))
+    except ValueError:
+        return False
 
 
 def _refuse_column(name: str, graph: AttributedGraph) -> None:
@@ -310,5 +330,5 @@ def _table(path: str | Path) -> Any:
     if not file.is_file():
         raise ValueError(f"there is no file {file}")
     with reading(file):
-        content = text_content(file)  # polars itself would unpack a file of any size
-        return pl.read_csv(file if content is None else content, infer_schema=False, glob=False).fill_null("")
+        table = open_table(file, header=True)
+        return table.read(table.names, text=table.names).select(pl.all().cast(pl.String)).fill_null("")

@@ -182,7 +182,7 @@ def _labels(matrices: dict[str, Any], n_nodes: int, notices: list[str] | None) -
     if truth is not None and np.isin(truth, (0, 1, -1)).all():
         return truth
     if given is not None:
-        notice("Left out the labels of the file: they are topics, not 0, 1 or -1 for each node.", notices)
+        notice("Left out the labels of the file: they are not 0, 1 or -1 for each node.", notices)
     return None
 
 

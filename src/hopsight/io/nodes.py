@@ -93,15 +93,18 @@ def encode(
     (['age', 'city=Bern', 'city=Oslo'], [[31.0, 0.0, 1.0], [42.0, 1.0, 0.0]])
     """
     check_choice("missing", missing, rules.MISSING)
+    said: list[str] = []
 
     def encoded(column: pl.Series) -> Block | None:
         if column.name in category:
-            return _declared(column, missing, notices)
+            return _declared(column, missing, said)
         if ours and column.dtype.is_numeric() and not column.null_count():
             return Block([column.name], _compact(column.cast(pl.Float64).to_numpy()[:, None]))
-        return _block(column, missing, notices, types)
+        return _block(column, missing, said, types)
 
     blocks = [block for block in map(encoded, columns) if block is not None]
+    for line in rules.joined(said):
+        notice(line, notices)
     if not blocks:
         raise ValueError(NO_ATTRIBUTES)
     return _assemble(blocks, n_rows), [name for block in blocks for name in block.names]

@@ -18,7 +18,7 @@
 | ``context_names_text``, ``context_types_text``, ``_offsets`` | names of their columns |
 | ``hopsight_graph`` | version of this layout |
 
-Only ``edges`` and ``attributes`` are required: ``numpy.savez(path, edges=…, attributes=…)`` writes such a file too.
+Only ``edges`` and ``attributes`` are required: ``numpy.savez(path, edges=…, attributes=…)`` writes a valid file.
 """
 
 from __future__ import annotations

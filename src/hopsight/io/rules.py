@@ -38,7 +38,9 @@ TYPE_NAMES = ("hopsight_type", "node_type")
 NAME_NAMES = ("hopsight_name", "name", "full_name", "display_name", "title")
 FEWEST_ROWS = 3  # of a table in which an id that differs in every row identifies rows
 LEAST_ROWS = 10  # of a table in which a column of different texts is a column of names
-_ROW_ID = re.compile(r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|row_number|mid|tid|txid|msgid|key)")
+_ROW_ID = re.compile(
+    r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|mid|tid|txid|msgid|key)|.+_number|\w*(nr|nummer)"
+)
 _EVENT = re.compile(
     r"(booking|transaction|trans|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|reference|ref)"
     r"_?(id|uid|no|nr|number|hash|index|key|date|time)|id|uuid|guid|index|row|date|datetime|timestamp"
@@ -429,10 +431,12 @@ MAX_CATEGORIES = 50
 MISSING = ("fill", "refuse", "mean")
 MISSING_CATEGORY = "(missing)"
 EMPTY_NUMBERS = (  # what people and programs write into an empty number cell
-    "", "na", "n/a", "#n/a", "nan", "null", "(null)", "none", "-", "--", "\\n",
+    "", "na", "n/a", "n.a.", "#n/a", "nan", "null", "(null)", "none", "-", "--", "\\n", "?", "unknown", "missing",
+    "unbekannt", "k.a.", "k. a.", "#nv",
 )  # fmt: skip
 OTHER_CATEGORY = "(other)"
-UNLABELED = (*EMPTY_NUMBERS, "unknown", "unlabeled", "unlabelled", "?")  # words for a node without ground truth
+MOST_LISTED = 5  # columns that one notice names
+UNLABELED = (*EMPTY_NUMBERS, "unlabeled", "unlabelled")  # words for a node without ground truth
 BOOLEANS = {"true": 1.0, "false": 0.0}
 
 
@@ -691,6 +695,25 @@ def check_numbers(
     filled = plural(summary.n_empty, "empty cell")
     whose = "node's type" if typed else "column"
     notice(f"Column {name!r}: filled {filled} with the mean of the {whose}{flagged}.", notices)
+
+
+_FILLED = re.compile(r"Column ('.*'): filled [\d,]+ empty cells? with the mean of the (column|node's type)( and .*)?\.")
+
+
+def joined(notices: Sequence[str]) -> list[str]:
+    """Return notices with one line for all columns whose empty cells were filled.
+
+    >>> start = "Column '{0}': filled {1} with the mean of the column and flagged them as '{0}=(missing)'."
+    >>> joined([start.format("age", "2 empty cells"), "Left out 1 row.", start.format("income", "1 empty cell")])
+    ["Filled empty cells of 2 columns with the mean and flagged them: 'age', 'income'.", 'Left out 1 row.']
+    """
+    found = [match for match in map(_FILLED.fullmatch, notices) if match]
+    if len(found) < 2:
+        return list(notices)
+    shown = ", ".join(match[1] for match in found[:MOST_LISTED]) + (", …" if len(found) > MOST_LISTED else "")
+    flagged = " and flagged them" if found[0][3] else ""
+    line = f"Filled empty cells of {len(found):,} columns with the mean{flagged}: {shown}."
+    return [line, *(each for each in notices if not _FILLED.fullmatch(each))]
 
 
 def check_categories(

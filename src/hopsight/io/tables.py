@@ -34,6 +34,7 @@ from hopsight.system.lazy_polars import pl
 
 OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsight wrote
 DIRECTED = "hopsight_directed"  # by which such an edge list is recognized
+ENOUGH, MOST = 10_000, 0.5  # rows of edges whose ids are looked up; share of them that a column of node ids has
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
 
 
@@ -84,7 +85,7 @@ def read_tables(
         )  # fmt: skip
     sides = as_sides(rows.sources, rows.targets, ends, bipartite, notices)
     if nodes is None:
-        found = _NodeTable(sides.all_ids(), {"node_types": sides.types_of_all()}, {})
+        found = _NodeTable(sides.all_ids(), {"node_types": sides.types_of_all()})
         if rows.known is None:
             check_column("learn_from", learn_from, table.names)
     else:
@@ -92,7 +93,7 @@ def read_tables(
         found = _NodeTable.read(nodes, id_column, table.names, sides, notices=notices, **options)
     node_ids, sources, targets = ids.same_type(found.ids, sides.sources, sides.targets)
     with reading(edges):
-        node_ids, (source, target) = ids.positions(node_ids, sources, targets, others=found.others)
+        node_ids, (source, target) = ids.positions(node_ids, sources, targets)
     ids.notice_alike(node_ids, notices)
     fields = found.fields
     n_known = len(found.ids)
@@ -233,11 +234,10 @@ def _check_without_nodes(names: Sequence[str], ends: tuple[str, str], **options:
 
 @dataclass(frozen=True)
 class _NodeTable:
-    """The ids of the nodes, the fields of the graph that come from their table, and its columns."""
+    """The ids of the nodes, and the fields of the graph that come from their table."""
 
     ids: pl.Series
     fields: dict[str, Any]
-    others: dict[str, pl.Series]
 
     @classmethod
     def read(
@@ -254,7 +254,7 @@ class _NodeTable:
         """Read a node table; options that name columns of the edge list only are not for it."""
         with reading(nodes):
             table = open_table(nodes, notices=notices)
-            id_name = find_id(table.names, id_column)
+            id_name = _find_joining(table, sides, notices) if id_column is None else find_id(table.names, id_column)
             names = [name for name in table.names if name != id_name]
             for parameter in ("ignore", "category"):
                 given = options.get(parameter, ())
@@ -276,7 +276,31 @@ class _NodeTable:
             fields = node_fields(names, frame.__getitem__, frame.height, notices=notices, **options)
             node_ids = sides.ids_of_nodes(frame[id_name], fields)
             ids.check_unique(node_ids)
-        return cls(node_ids, fields, {name: frame[name] for name in names if name in frame.columns})
+        return cls(node_ids, fields)
+
+
+def _find_joining(table: Table, sides: Sides, notices: list[str] | None) -> str:
+    """Return the column with the node ids: the one called so, unless few ids of the edges are in it and more elsewhere.
+
+    A column of customers and one of accounts may both be called ids; the edges say which one is meant.
+    """
+    called = find_id(table.names, None)
+    wanted = [end.head(ENOUGH).cast(pl.String).unique() for end in (sides.sources, sides.targets)]
+
+    def share(name: str) -> float:
+        values = table.read([name], text=[name])[name]
+        if values.dtype.is_nested():
+            return 0.0
+        column = ids.as_ids(values, typed=table.typed).cast(pl.String)
+        return max(float(end.is_in(column.implode()).mean() or 0.0) for end in wanted)  # type: ignore[arg-type]
+
+    if sides.prefixed or share(called) >= MOST:
+        return called
+    best = max(table.names, key=lambda name: (share(name), name == called))
+    if best != called and share(best) >= MOST:
+        notice(f"Read node ids from column {best!r}.", notices)
+        return best
+    return called
 
 
 def _values(node_ids: pl.Series) -> Any:

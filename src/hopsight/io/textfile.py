@@ -166,7 +166,7 @@ def _content(path: Path, encoding: str | None, notices: list[str] | None) -> tup
         fits, line_ends = _scan(file, found)
     if not fits and encoding is None and found == "utf-8":
         found = "cp1252"
-        notice(f"{path.name} is not UTF-8; read it as Windows-1252 (Latin-1). Name another with '?encoding='.", notices)
+        notice(f"Read {path.name} as Windows-1252, because it is not UTF-8.", notices)
     elif not fits:
         raise ValueError(f"its text is not {found.upper()}; name its encoding, such as '{path.name}?encoding=cp1251'")
     if found in ("utf-8", "utf-8-sig") and line_ends != "\r":
@@ -243,13 +243,13 @@ def _layout(lines: list[str], path: Path) -> tuple[str, int]:
     counts = {}
     for mark in (usual, *(mark for mark in SEPARATORS if mark != usual)):
         with suppress(ValueError):
-            counts[mark] = [len(row) for row in _rows(lines[:50], mark)]
+            counts[mark] = _widths(_rows(lines[:50], mark))
     most = {mark: max(set(found), key=found.count) for mark, found in counts.items() if found}
     same = {mark: counts[mark].count(count) / len(counts[mark]) for mark, count in most.items()}
     for mark, share in same.items():
         if counts[mark][0] > 1 and share == 1:
             return mark, 0
-    for mark, share in same.items():
+    for mark, share in sorted(same.items(), key=lambda each: -most[each[0]]):  # decimal commas part fewer cells
         n_before = next(place for place, count in enumerate(counts[mark]) if count == most[mark])
         title = 0 < n_before <= MOST_BEFORE and max(counts[mark][:n_before]) < most[mark]
         if mark != " " and title and share > 0.8 and share * len(counts[mark]) >= LEAST_BELOW:
@@ -260,6 +260,20 @@ def _layout(lines: list[str], path: Path) -> tuple[str, int]:
     if _NUMBERS.fullmatch("".join(lines[:50])) and max(counts.get(" ", [0])) > 1:
         raise ValueError("its lines have different numbers of cells; write one edge per line: source, target")
     return usual, 0
+
+
+def _widths(rows: list[list[str]]) -> list[int]:
+    """Return the number of cells of each row; a title that a spreadsheet padded with empty cells has one.
+
+    >>> _widths([["Payments", "", ""], ["", "", ""], ["from", "to", "amount"], ["ann", "", ""]])
+    [1, 1, 3, 3]
+    """
+    widths = [len(row) for row in rows]
+    for place, row in enumerate(rows):
+        if len(row) < 3 or sum(bool(cell.strip()) for cell in row) > 1:
+            break
+        widths[place] = 1
+    return widths
 
 
 def _are_padded(lines: list[str], rows: list[list[str]]) -> bool:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import shlex
 import sys
-import textwrap
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from hopsight.checks import duration, one_line, plural
+from hopsight.explanations.text import WIDTH, broken, printable_json
 from hopsight.runs.results import Result, table_of
+from hopsight.system.arrays import plain
 from hopsight.system.machine import check_limit
 
 if TYPE_CHECKING:
@@ -41,7 +38,6 @@ FIT_STAGES = {  # the parts of a fit that may take long
     "scores": "Scoring nodes",
 }
 LONGEST_ID = 48
-WIDTH = 80  # columns of a terminal
 LONGEST_RANKED = 24  # characters of an id or a name beside a reason
 SHORT = ("load", "write", "explain")  # stages whose time is not worth a line
 
@@ -166,34 +162,38 @@ def make_progress(stream: IO[str], *, quiet: bool = False) -> Progress:
     return BarProgress() if stream.isatty() else LineProgress(stream)
 
 
-def console() -> Console:
-    """Return a console for standard output that does not cut lines in a pipe or a file."""
-    return Console(soft_wrap=True) if sys.stdout.isatty() else Console(width=160, soft_wrap=True)
+def write(*lines: str) -> None:
+    """Write lines to standard output."""
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
 
 
-def broken(text: str) -> str:
-    """Break a text into lines of at most 80 columns, unless a word is longer; later lines are indented."""
-    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) or text
+def write_json(value: Any) -> None:
+    """Write what a command found to standard output, for other programs."""
+    write(printable_json(plain(value)))
 
 
-def shown(value: object, longest: int = LONGEST_ID) -> Text:
+def shown(value: object, longest: int = LONGEST_ID) -> str:
     """Return an id as plain text on one line, cut to the width of a column."""
     text = one_line(str(value))
-    return Text(text if len(text) <= longest else f"{text[: longest - 1]}…")
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def show_result(result: Result, *, top: int, files: Sequence[str]) -> None:
+def show_result(result: Result, *, top: int, as_json: bool = False) -> None:
     """Print the top nodes, how many are flagged, how many known anomalies were found, and where the files are."""
-    out, graph = console(), result.graph
-    order = result.order[:top].tolist()
+    graph, order = result.graph, result.order[:top].tolist()
     ranked = [(graph.node_ids[node], float(result.scores[node])) for node in order]
+    reasons = [*result.reasons, *[""] * len(order)][: len(order)]  # a rerun may show more
+    if as_json:
+        write_json(_summary(result, ranked, reasons))
+        return
     more: dict[str, Sequence[str]] = {}
     if graph.node_names is not None:
-        more["name"] = [shown(name, LONGEST_RANKED).plain for name in graph.node_names[order]]
+        more["name"] = [shown(name, LONGEST_RANKED) for name in graph.node_names[order]]
     if "stability" in result.own:
         more["stability"] = [f"{share:.0%}" for share in result.own["stability"][order]]
-    if any(result.reasons):
-        more["what is special"] = [*result.reasons, *[""] * len(order)][: len(order)]  # a rerun may show more
+    if any(reasons):
+        more["what is special"] = reasons
     show_ranking(
         ranked,
         n_nodes=graph.n_nodes,
@@ -204,18 +204,43 @@ def show_result(result: Result, *, top: int, files: Sequence[str]) -> None:
     )
     truth = result.record["labels"]
     if truth is not None:
-        out.print(
+        write(
             f"Known anomalies: {truth['n_found']:,} of {truth['n_anomalies']:,} are among the first "
             f"{truth['n_anomalies']:,}, ROC-AUC {truth['roc_auc']:.3f}."
         )
-    total = duration(sum(result.record["seconds"].values()))
-    names = [name if "." in name else table_of(result.folder, name).name for name in files]
-    out.print(Text(f"Written in {total} to {result.folder}: {', '.join(names)}"))
+    files = [result.folder / "report.html", table_of(result.folder, "scores")]
+    write(broken(f"Written in {duration(_seconds(result))}: {one_line(', '.join(map(str, files)))}"))
     if order:
         words = [str(result.folder), str(graph.node_ids[order[0]])]
         words = ["--", *words] if any(word.startswith("-") for word in words) else words
-        command = one_line(shlex.join(["hopsight", "explain", *words]))
-        out.print(Text(f"Open report.html in a browser, or: {command}"))
+        write(f"Next: open the report in a browser, or {one_line(shlex.join(['hopsight', 'explain', *words]))}")
+
+
+def _seconds(result: Result) -> float:
+    return float(sum(result.record["seconds"].values()))
+
+
+def _summary(result: Result, ranked: Sequence[tuple[object, float]], reasons: Sequence[str]) -> dict[str, Any]:
+    """Return what a run found: counts, the first nodes and where the files are."""
+    record, own = result.record, result.own
+    chances = own.get("anomaly_probability")
+    nodes = [
+        {"node": node, "rank": place + 1, "score": score, "flagged": score > result.threshold, "reason": reasons[place]}
+        | ({} if chances is None else {"anomaly_probability": float(chances[result.order[place]])})
+        for place, (node, score) in enumerate(ranked)
+    ]
+    return {
+        "folder": str(result.folder),
+        "nodes": result.graph.n_nodes,
+        "edges": result.graph.n_edges,
+        "flagged": record["n_flagged"],
+        "threshold": result.threshold,
+        "top": nodes,
+        "labels": record["labels"],
+        "learned": record["learned"],
+        "notices": record.get("warnings", []),
+        "seconds": _seconds(result),
+    }
 
 
 def show_ranking(
@@ -232,24 +257,27 @@ def show_ranking(
     ``rule`` is the sentence about the flagged nodes (:func:`hopsight.explanations.text.flagged_sentence`), ``more``
     further columns of text, the last of which is cut where the line would be wider than a terminal.
     """
-    out = console()
     header = ["rank", "node", "score", "flagged", *(more or {})]
     rows = [
-        [f"{place + 1}", shown(node, LONGEST_RANKED).plain, _score(score), "yes" if score > threshold else "",
+        [f"{place + 1}", shown(node, LONGEST_RANKED), _score(score), "yes" if score > threshold else "",
          *(one_line(cells[place]) for cells in (more or {}).values())]
         for place, (node, score) in enumerate(ranked)
     ]  # fmt: skip
-    left = {"node", "name", "decided by", header[-1]}
+    write(f"The {len(ranked):,} most anomalous of {plural(n_nodes, 'node')}")
+    write(*_lines(header, rows, left={"node", "name", "decided by", header[-1]}))
+    write(broken(rule or f"{plural(n_flagged, 'node')} flagged (score above {threshold:.4g})."))
+
+
+def _lines(header: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str]) -> Iterator[str]:
+    """Yield the lines of a table, cut where they would be wider than a terminal."""
     widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
-    out.print(Text(f"The {len(ranked):,} most anomalous of {plural(n_nodes, 'node')}"))
     for row in (header, *rows):
         cells = [
             cell.ljust(width) if name in left else cell.rjust(width)
             for cell, width, name in zip(row, widths, header, strict=True)
         ]
         line = "  ".join(cells).rstrip()
-        out.print(Text(line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"))
-    out.print(Text(broken(rule or f"{plural(n_flagged, 'node')} flagged (score above {threshold:.4g}).")))
+        yield line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
 
 
 def _score(value: float) -> str:
@@ -263,55 +291,20 @@ def _score(value: float) -> str:
 
 def show_catalog(graphs: Iterable[Mapping[str, Any]]) -> None:
     """Print the catalog, one graph per row."""
-    out = console()
-    table = _table("Graphs")
-    for column in ("name", "kind", "nodes", "edges", "attributes", "anomalies", "local", "citation"):
-        table.add_column(column, justify="right" if column in ("nodes", "edges", "attributes", "anomalies") else "left")
-    for graph in graphs:
-        counts = (graph.get(figure) for figure in ("nodes", "edges", "attributes", "anomalies"))
-        cells = ["" if count is None else f"{count:,}" for count in counts]
-        local = "yes" if graph["present"] else "no"
-        table.add_row(graph["name"], graph["kind"], *cells, local, Text(graph["citation"]))
-    out.print(table)
+    counts = ("nodes", "edges", "attributes", "anomalies")
+    rows = [
+        [each["name"], each["kind"], *("" if each.get(name) is None else f"{each[name]:,}" for name in counts),
+         "yes" if each["present"] else "no"]
+        for each in graphs
+    ]  # fmt: skip
+    write(*_lines(["name", "kind", *counts, "local"], rows, left={"name", "kind"}))
+    write("hopsight data list --json has the citations.")
 
 
 def show_benchmark(tables: Iterable[Any], line: str) -> None:
-    """Print the first table of a benchmark and a line about the whole."""
-    out = console()
+    """Print the first table of a benchmark, and a line about the whole."""
     for table in list(tables)[:1]:
-        shown_table = _table(table.title)
-        for column in table.columns:
-            shown_table.add_column(Text(one_line(column)))
-        for row in table.rows:
-            shown_table.add_row(*(Text(one_line(cell)) for cell in row))
-        out.print(shown_table)
-    out.print(Text(line))
-
-
-def show_values(title: str, values: Mapping[str, Any]) -> None:
-    """Print names and values, one per line; empty values are left out."""
-    out = console()
-    table = _table(title)
-    table.add_column("")
-    table.add_column("")
-    for name, value in values.items():
-        if value is None or value == "" or value == []:
-            continue
-        lines = value if isinstance(value, list) and all(isinstance(line, str) for line in value) else [value]
-        for line in lines:
-            table.add_row(name.replace("_", " "), Text(one_line(_readable(line))))
-    out.print(table)
-
-
-def _readable(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_readable(item)}" for name, item in value.items())
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _table(title: str) -> Table:
-    return Table(title=Text(one_line(title)), title_justify="left", box=None, pad_edge=False)
+        write(one_line(table.title))
+        names, *rows = ([one_line(cell) for cell in row] for row in (table.columns, *table.rows))
+        write(*_lines(names, rows, left={names[0]}))
+    write(broken(line))

@@ -38,6 +38,8 @@ ENGINES = ("local", "spark")
 
 FloatArray = NDArray[np.float64]
 
+LONG_FIT, LARGE_FIT = 20.0, 2e9  # seconds and bytes from which on the need of a fit is stated
+
 
 def detect(
     request: Request, folder: Path, *, resume: bool = False, restart: bool = False, progress: Progress | None = None
@@ -75,7 +77,8 @@ def detect(
             raise ValueError(f"a graph needs at least 2 nodes to compare, this one has {graph.n_nodes}")
         show.say(read_sentence(graph))
         need = expected_need(graph, detector)
-        show.say(f"{request.detector} needs {need} for this graph")
+        if need.seconds > LONG_FIT or need.memory > LARGE_FIT:
+            show.say(f"{request.detector} needs {need} for this graph")
         check_need(need, limit)
         with stages.stage("fit"):
             if restart:
@@ -317,7 +320,7 @@ def score(
     """Score a graph with a saved model and write the same files as a detection.
 
     ``model_path`` is the folder that ``save`` wrote, or the folder of a finished run. The threshold is the one the
-    model was fitted with. ``top`` is the number of nodes to explain. With ``csv``, long tables are CSV files, too.
+    model was fitted with. ``top`` is the number of nodes to explain. With ``csv``, long tables are also CSV files.
     """
     from hopsight.detectors.storage import load_detector
 

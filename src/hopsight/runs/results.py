@@ -265,7 +265,7 @@ def write_results(
     Return what is special about each of the first nodes, in a few words.
 
     ``saved`` is the detector to save where it differs from the one to show, as after repeated fits. With ``csv``,
-    tables of more than a million rows are CSV files, too.
+    tables of more than a million rows are also CSV files.
     """
     with stages.stage("write"):
         _write_tables(folder, graph, model, csv=csv)

@@ -223,7 +223,7 @@ def judge(
 
 
 def edge_values(row: Row) -> dict[str, Array]:
-    """Return what is known of each edge of a slice, by the names of :data:`VALUES`."""
+    """Return the statistics of each edge of a slice, by the names of :data:`VALUES`."""
     return dict(zip(VALUES, column(row, "values").reshape(len(VALUES), -1), strict=True))
 
 

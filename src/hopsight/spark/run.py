@@ -9,12 +9,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import Refusal, check_choice, check_count, option, plural
+from hopsight.explanations.text import broken
 from hopsight.io.edges import find_ends
 from hopsight.io.frames import Table, open_table
 from hopsight.io.rules import MISSING
 from hopsight.io.sources import files, kind_of, reading, resolve
 from hopsight.io.tables import DIRECTED, find_id
-from hopsight.runs.console import Progress, console, show_ranking
+from hopsight.runs.console import Progress, show_ranking, write
 from hopsight.runs.folder import RECORD, checksums, claim, notices, write_record
 from hopsight.runs.request import Request, make_detector
 from hopsight.runs.results import now
@@ -202,10 +203,8 @@ def _write(found: Detection, folder: Path) -> None:
 
 
 def _show(found: Detection, rows: Sequence[Any], folder: Path, n_flagged: int) -> None:
-    from rich.text import Text
-
     ranked = [(row["node"], row["score"]) for row in rows]
     more = {"decided by": [row["decided_by"] for row in rows]} if "decided_by" in found.scores.columns else {}
     show_ranking(ranked, n_nodes=found.graph["n_nodes"], n_flagged=n_flagged, threshold=found.threshold, more=more)
     written = ", ".join(str(folder / name) for name in ("report.html", "scores.csv", RECORD))
-    console().print(Text(f"Written: {written}"))
+    write(broken(f"Written: {written}"))

@@ -255,22 +255,34 @@ def _in_time(
 
 
 def _blocks(table: Table, columns: Columns) -> Iterator[tuple[pl.DataFrame, int]]:
-    """Yield blocks of checked rows that have a time, and how many rows there were."""
-    first = 0
+    """Yield blocks of checked rows that have ids and a time, and how many rows with ids there were."""
+    first, lacking = 0, list[int]()
     for frame in table.blocks(columns.names, CHUNK, text=columns.as_text):
+        n_before = len(lacking)
         try:
-            yield _event_rows(frame, columns, table.typed, first), frame.height
+            rows = _event_rows(frame, columns, table.typed, first, lacking)
         except ValueError:
             if first:  # the message shall name the row of the table, not that of the block
-                _event_rows(table.read(columns.names, text=columns.as_text), columns, table.typed)
+                _event_rows(table.read(columns.names, text=columns.as_text), columns, table.typed, 0, [])
             raise
+        yield rows, frame.height - len(lacking) + n_before
         first += frame.height
+    if lacking:
+        ids.notice_missing(len(lacking), lacking[0] - 1, None)
 
 
-def _event_rows(frame: pl.DataFrame, columns: Columns, typed: bool, first: int = 0) -> pl.DataFrame:
-    """Return rows of a table as events, checked; ``first`` is the number of rows before these."""
+def _event_rows(frame: pl.DataFrame, columns: Columns, typed: bool, first: int, lacking: list[int]) -> pl.DataFrame:
+    """Return rows of a table as events, checked; ``first`` is the number of rows before these.
+
+    Rows without a node id, such as a total below the table, are left out first; ``lacking`` gets their numbers.
+    """
     assert columns.source and columns.target and columns.time
+    ends = (columns.source, columns.target)
     frame = frame.with_columns(pl.int_range(first + 1, first + 1 + pl.len()).alias(ROW))
+    frame = frame.with_columns(ids.as_ids(frame[name], typed=typed) for name in ends)
+    has_ids = frame.select(pl.all_horizontal(pl.col(name).is_not_null() for name in ends)).to_series()
+    lacking += frame.filter(~has_ids)[ROW].to_list()
+    frame = frame.filter(has_ids)
     time = frame[columns.time]
     has_time = time.is_not_null() if time.dtype != pl.String else (time.str.strip_chars() != "").fill_null(False)
     if time.dtype.is_float():
@@ -290,7 +302,7 @@ def _event_rows(frame: pl.DataFrame, columns: Columns, typed: bool, first: int =
     }  # fmt: skip
     if columns.label is not None:
         rows["label"] = read_flags(frame[columns.label])
-    return ids.with_ids(pl.DataFrame(rows), ("source", "target"), typed=typed, notices=None, first=first)
+    return pl.DataFrame(rows)
 
 
 def _amount_form(table: Table, name: str) -> str:

@@ -149,7 +149,7 @@ def score_windows(closed: pl.DataFrame, habits: dict[str, list[float]]) -> pl.Da
 
 
 def new_habits() -> dict[str, list[float]]:
-    """Return what is known of windows before the first."""
+    """Return the statistics of windows before the first."""
     return {name: [0.0, 0.0, 0.0] for name in MEASURES}
 
 
@@ -270,6 +270,13 @@ def explain_node(folder: Path, node: str) -> dict[str, Any]:
     total = node_totals(rows, None).row(0, named=True)
     summary = node_story(total, Wording.of(state.notes))
     return {"node": node, "score": total["score"], "summary": summary, "windows": rows.to_dicts()}
+
+
+def strongest(folder: Path, n: int) -> list[dict[str, Any]]:
+    """Return the rows of the alerts with the highest scores."""
+    texts = dict.fromkeys(("account", "source", "target", "time", "window"), pl.String)
+    rows = unguarded_text(pl.read_csv(folder / ALERTS, schema_overrides=texts, glob=False))
+    return rows.sort("score", "alert", descending=[True, False]).head(n).to_dicts()
 
 
 def explain_pair(folder: Path, source: str, target: str) -> dict[str, Any]:
