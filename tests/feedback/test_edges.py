@@ -66,7 +66,7 @@ def test_a_column_of_the_edge_table_teaches_edges(
     assert np.array_equal(taught.decision_score_, fitted.decision_score_) and fitted.edge_learned_ is None
     assert np.allclose(taught.edge_score_, -np.log10(1.0 - chance))
     assert (1.0 - chance[taught.edge_label_ == 1]).mean() <= taught.false_alarms
-    assert "normal edges. Without their own labels: ROC-AUC " in (taught.learned_words or "")
+    assert "normal edges. On held-out labels: ROC-AUC " in (taught.learned_words or "")
     assert {"hour of the day", "weight for its source"} & {each.feature for each in taught.distinctions()}
     taught.save(tmp_path)
     loaded = hs.load_detector(tmp_path)
@@ -127,7 +127,7 @@ def test_the_command_line_ranks_payments_by_what_it_learned_and_scores_others(
     out = tmp_path / "out"
     assert main(["detect", *asked, "--learn-from", "known", "--out", str(out), *settings]) == 0
     printed = " ".join(capsys.readouterr().err.split())  # without line breaks
-    assert "normal edges. Without their own labels: ROC-AUC " in printed and "ROC-AUC has leveled off: " in printed
+    assert "normal edges. On held-out labels: ROC-AUC " in printed and "ROC-AUC has leveled off: " in printed
     found = pl.read_csv(out / "edges.csv")
     assert found["anomaly_probability"].is_sorted(descending=True) and found["flagged"].sum() > 0
     assert "anomaly_probability" not in pl.read_csv(out / "scores.csv").columns

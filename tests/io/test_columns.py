@@ -331,7 +331,7 @@ def test_a_text_that_differs_for_every_node_is_its_name() -> None:
     notices: list[str] = []
     fields = node_fields(frame.columns, frame.__getitem__, 12, notices=notices, category=["x"])
     assert fields["node_names"][3] == "Person 3"
-    assert notices == ["Show column 'who' as the name of each node."]
+    assert notices == ["Used column 'who' as the name of each node."]
     assert not any(name.startswith("who") for name in fields["attribute_names"])
     typed = node_fields(frame.columns, frame.__getitem__, 12, name_column="team", type_column="team", ignore=["who"])
     assert typed["node_types"] == typed["node_names"] == ["a", "b", "c"] * 4

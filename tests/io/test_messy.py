@@ -55,7 +55,7 @@ def test_units_of_numeric_times_are_stated(tmp_path: Path) -> None:
     _, notices = loaded(table(tmp_path / "a.csv", "from,to,ts", "{a},{b},17092512{i:02}000"))
     assert "Read the times in column 'ts', such as 1709251200000, as milliseconds." in notices
     _, notices = loaded(table(tmp_path / "b.csv", "from,to,date,time", "{a},{b},2024-03-{day:02},12:3{i}"[:-4] + "30"))
-    assert "Add the time of day in column 'time' to the date in column 'date'." in notices
+    assert "Added the time of day in column 'time' to the date in column 'date'." in notices
 
 
 def test_lines_above_a_table_are_left_out(tmp_path: Path) -> None:

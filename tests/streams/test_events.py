@@ -117,7 +117,7 @@ def test_rows_without_a_time_are_left_out_and_far_ones_set_aside(caplog: pytest.
     assert events["time"].to_list() == days
     assert caplog.messages == [
         "Left out 2 rows without a time in column 'when'.",
-        "Set 1 event aside with a time far outside the others, such as 9999-12-31 in row 30.",
+        "Left out 1 event with a time far from all others, such as 9999-12-31 in row 30.",
     ]
 
 

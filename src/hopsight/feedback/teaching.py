@@ -203,7 +203,7 @@ def in_words(learned: Learned, noun: str = "node") -> str:
     if min(found["n_anomalous"], found["n_normal"]) < FEWEST_ESTIMATED:
         return f"{heading} How well that predicts other {noun}s cannot be estimated from so few."
     words = (
-        f"{heading} Without their own labels: ROC-AUC {found['roc_auc']:.2f} ({found['roc_auc_before']:.2f} before), "
+        f"{heading} On held-out labels: ROC-AUC {found['roc_auc']:.2f} ({found['roc_auc_before']:.2f} before), "
         f"precision among the first {found['n_first']}: {found['precision']:.2f} ({found['precision_before']:.2f} "
         "before)."
     )

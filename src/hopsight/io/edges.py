@@ -456,7 +456,7 @@ def edge_columns(
             _sort_in(column, found, notices)
     if clock is not None and time is not None and time in found.dated:
         found.times[time] += _clock(frame[clock])
-        notice(f"Add the time of day in column {clock!r} to the date in column {time!r}.", notices)
+        notice(f"Added the time of day in column {clock!r} to the date in column {time!r}.", notices)
     found.notice_guesses((weight_column, time_column), notices)
     return found
 

@@ -584,7 +584,7 @@ def write_frame(frame: pl.DataFrame, path: Path, notices: list[str] | None = Non
     is_parquet = name.endswith((".parquet", ".pq"))
     safe = frame if is_parquet else mark_guarded(frame)
     if safe is not frame:
-        notice(f"Put a ' before formulas of spreadsheets in {path.name}; hopsight removes it when reading.", notices)
+        notice(f"Escaped formulas in {path.name} with a leading '; hopsight removes it when reading.", notices)
     with writing(path) as temporary:
         if is_parquet:
             frame.write_parquet(temporary)

@@ -280,8 +280,8 @@ def as_sides(
             pl.select(pl.lit(f"{kind}:") + each.cast(pl.String)).to_series()
             for kind, each in zip(types, (sources, targets), strict=True)
         )
-    prefixed = ", and write their ids as type:id because they overlap" if overlap else ""
-    notice(f"Take {types[0]!r} and {types[1]!r} for two kinds of nodes{prefixed}.", notices)
+    prefixed = ", with ids written as type:id because they overlap" if overlap else ""
+    notice(f"Read {types[0]!r} and {types[1]!r} as two kinds of nodes{prefixed}.", notices)
     return Sides(sources, targets, types, overlap)
 
 

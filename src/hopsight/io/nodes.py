@@ -387,7 +387,7 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
         is_text = values.dtype == pl.String and len(values) >= least and not is_row_id_name(name)
         is_unique = is_text and not values.null_count() and values.n_unique() == len(values)
         if is_unique and not _are_values(values) and not _are_sentences(values):
-            notice(f"Show column {name!r} as the name of each node.", notices)
+            notice(f"Used column {name!r} as the name of each node.", notices)
             return name
     return None
 

@@ -77,7 +77,7 @@ class Source:
         if not has_several(graph):
             return graph
         kind = default_type(graph)
-        notice(f"Ranks the type {kind!r} of {', '.join(types_of(graph))}; pass {option('rank')} for another.", None)
+        notice(f"Ranked type {kind!r} of {', '.join(types_of(graph))}; pass {option('rank')} for another.", None)
         return view(graph, kind)
 
     def files(self) -> list[str]:

@@ -246,7 +246,7 @@ def _in_time(
     if far.height:
         row, time = far.row(0)
         notice(
-            f"Set {plural(far.height, 'event')} aside with a time far outside the others, such as {time} in row {row}.",
+            f"Left out {plural(far.height, 'event')} with a time far from all others, such as {time} in row {row}.",
             None,
         )
     if far.height == middle["size"]:

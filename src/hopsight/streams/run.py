@@ -167,7 +167,7 @@ def watch(
             write_summary(folder, state, {**record, "updated": now()}, request["top"])
         n_events, n_alerts, n_late = (last - first for last, first in zip(_counts(state), before, strict=True))
     if n_late:
-        show.say(f"{plural(n_late, 'event')} came late and counted as of the newest time so far")
+        show.say(f"{plural(n_late, 'event')} came late and got the latest time so far")
     return Watched(folder, n_events, n_alerts, n_late, repeated)
 
 
