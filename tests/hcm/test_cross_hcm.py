@@ -29,7 +29,7 @@ def prepared(graph: AttributedGraph, **settings: Any) -> Any:
     """Return a model that knows its splits and how to transform attributes, but is not trained."""
     model: Any = quick("cross_hcm", **settings)
     model.split_seed_ = 0
-    model._fit_transform(graph, np.random.default_rng(0), None)
+    model._fit_transform(graph, np.random.default_rng(0))
     return model
 
 

@@ -110,7 +110,7 @@ def test_networks_see_nothing_that_was_derived_from_the_edges(n_components: int)
     ages = pl.DataFrame({"id": [f"n{i}" for i in range(60)]} | {f"x{k}": rng.normal(size=60) for k in range(4)})
     graph = hs.load(table, ages)
     model: Any = quick("cross_hcm", n_components=n_components)
-    model._fit_transform(graph, np.random.default_rng(0), None)
+    model._fit_transform(graph, np.random.default_rng(0))
     derived = np.array([" sent, " in name or " received, " in name for name in graph.attribute_names])
     assert 4 < derived.sum() == derived.size - 4
     noise = np.where(derived, rng.normal(size=graph.attributes.shape), graph.attributes)

@@ -439,9 +439,8 @@ class Explanation(Readable):
         edges = f"{plural(self.degree, 'edge')}, more than {percent(self.degree_percentile)} of nodes"
         yield f"Score {number(self.score)} (flagged above {number(self.threshold)}); {edges}."
         if self.evidence:
-            strong = sorted(
-                (each for each in self.evidence if each.strength >= NOTICEABLE), key=lambda each: -each.strength
-            )
+            strong = [each for each in self.evidence if each.strength >= NOTICEABLE]
+            strong.sort(key=lambda each: -each.weight * each.strength * each.counts)
             lines = [f"{each.strength:.1f}  {each.kind}: {each.meaning}{each.note}" for each in strong]
             lines = lines or [f"nothing above {NOTICEABLE:g}"]
             yield Table(f"Evidence ({SCALE}), decided by {self.decided_by}", (), [[line] for line in lines])
