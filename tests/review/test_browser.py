@@ -93,7 +93,7 @@ def test_learning_gives_a_new_order_that_a_reload_and_a_second_window_show(opene
     expect(opened.locator("#progress")).not_to_contain_text("learning")
     expect(opened.locator("#learned")).to_contain_text("Learned from")
     expect(opened.locator("#mix")).to_contain_text(
-        re.compile(r"^The next 50: the \d+ most probable, and .* teach most")
+        re.compile(r"^Of the next 50, \d+ are the most probable; the others would teach most")
     )
     expect(opened.locator("#curve svg circle")).to_have_count(3)
     after = [row["name"] for row in served.session.listed("queue")]

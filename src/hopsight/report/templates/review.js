@@ -141,13 +141,13 @@ async function poll() {
 }
 
 function learningCurve(points) {
-  const size = { ...chartSize(), height: 130 };
+  const size = { ...chartSize(), width: Math.min(room(), 420), height: 150 };
   const { width, height, left, right, top, bottom } = size;
   const last = points[points.length - 1][0];
   const low = Math.min(0.5, ...points.map(([, area]) => area));
   const x = linear(0, last, left, width - right);
   const y = linear(low, 1, height - bottom, top);
-  const drawn = frame(size, "Learning curve: how well verdicts are predicted from some of the others", x, y, ticks(0, last, 4), ticks(low, 1, 3), "verdicts learned from (ROC-AUC on the others)");
+  const drawn = frame(size, "Learning curve: how well verdicts are predicted from some of the others", x, y, ticks(0, last, 4), ticks(low, 1, 3), "verdicts learned from; ROC-AUC on the others");
   drawn.append(svg("polyline", { class: "curve", points: points.map(([count, area]) => `${x(count).toFixed(1)},${y(area).toFixed(1)}`).join(" ") }));
   points.forEach(([count, area]) => drawn.append(withTip(svg("circle", { class: "pointer", cx: x(count), cy: y(area), r: 4 }), plural(count, "verdict"), [`ROC-AUC ${number(area)}`])));
   return drawn;
@@ -156,9 +156,10 @@ function learningCurve(points) {
 // How many of the suspects are the most probable ones, and how many are asked about to learn from them.
 function mix(rows) {
   const count = (kind) => rows.filter((row) => row.teaches === kind).length;
-  const taught = ["unsure", "bulk"].filter(count).map((kind) => `${whole(count(kind))} ${kind === "bulk" ? "drawn at random" : "of which the ranking is least sure"}`);
-  const top = `${whole(count(null))} most probable`;
-  return taught.length ? `The next ${whole(rows.length)}: the ${top}, and ${taught.join(" and ")}, whose verdicts would teach most.` : `The next ${whole(rows.length)}: the ${top}.`;
+  const words = { unsure: "with a probability near one half", bulk: "drawn at random" };
+  const taught = Object.keys(words).filter(count).map((kind) => `${whole(count(kind))} ${words[kind]}`);
+  const top = `Of the next ${whole(rows.length)}, ${whole(count(null))} are the most probable`;
+  return taught.length ? `${top}; the others would teach most: ${taught.join(", ")}.` : `${top}.`;
 }
 
 function drawList() {
