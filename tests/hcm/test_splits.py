@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.splits import Splits, edge_hashes, mix, node_folds, pool_seed, split_seed
+from hopsight.hcm.splits import Splits, edge_hashes, mix, pool_seed, split_seed
 from hopsight.system.arrays import id_hashes
 from toys import renumbered
 
@@ -132,13 +132,3 @@ def test_parts_follow_the_formula_in_plain_integers() -> None:
         state = finalize(edge ^ finalize(9))
         assert part == (finalize(state) >> 32) * 3 >> 32
         assert inner == (finalize((state + 0x9E3779B97F4A7C15) % 2**64) >> 32) * 5 >> 32
-
-
-def test_node_folds_are_balanced_and_follow_the_ids(rng: np.random.Generator) -> None:
-    ids = np.array([f"node {i}" for i in range(5_000)], dtype=object)
-    folds = node_folds(id_hashes(ids))
-    low, high = binom.ppf([1e-6, 1 - 1e-6], 5_000, 0.2)
-    assert set(folds.tolist()) == set(range(5))
-    assert ((low <= np.bincount(folds)) & (np.bincount(folds) <= high)).all()
-    order = rng.permutation(5_000)
-    assert np.array_equal(node_folds(id_hashes(ids[order])), folds[order])

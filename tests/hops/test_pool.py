@@ -90,15 +90,6 @@ def test_folds_of_a_network_share_no_farther_pair() -> None:
             assert max(map(len, folds)) - min(map(len, folds)) <= 1
 
 
-def test_sizes_are_those_of_all_pairs_where_all_nodes_are_sources() -> None:
-    graph = two_groups(4)
-    shown = [shortest_path(shown_to(graph, network), unweighted=True) for network in range(SPLITS.n_folds)]
-    hops = np.minimum(shown, 4)[(slice(None), *np.triu_indices(graph.n_nodes, 1))]
-    pool = pool_of(graph)
-    np.testing.assert_allclose(pool.sizes, [np.sum(hops == hop) / SPLITS.n_folds for hop in range(1, 5)])
-    assert not pool.errors.any()
-
-
 def test_another_order_of_the_nodes_gives_the_same_pairs_in_the_same_order() -> None:
     graph = two_groups(5)
     other = renumbered(graph, np.random.default_rng(0).permutation(graph.n_nodes))
