@@ -504,3 +504,26 @@ def hash_limit(n_wanted: int, n_hashes: float) -> np.uint64:
     """Return a limit below which at least ``n_wanted`` of so many random hashes lie, or all, and hardly more."""
     share = (n_wanted + 8 * np.sqrt(n_wanted)) / max(n_hashes, 1)
     return np.uint64(min(share * 2.0**64, 2.0**64 - 2048))
+
+
+def id_type(nodes: DataFrame) -> str:
+    """Return the type of the ids, which are whole numbers or text."""
+    return {"bigint": "long"}.get(dict(nodes.dtypes)["id"], "string")
+
+
+def matrix_of(batch: pa.RecordBatch, name: str = "features") -> FloatArray:
+    """Return the matrix whose rows are the equally long lists of a column."""
+    return batch.column(name).flatten().to_numpy(zero_copy_only=False).reshape(batch.num_rows, -1)
+
+
+def lists_of(matrix: FloatArray) -> pa.Array:
+    """Return the rows of a matrix as a column of lists."""
+    flat = pa.array(np.asarray(matrix, dtype=np.float64).ravel())
+    return pa.FixedSizeListArray.from_arrays(flat, matrix.shape[1]).cast(pa.list_(pa.float64()))
+
+
+def reduce_batches(
+    frame: DataFrame, function: Callable[[pa.RecordBatch], FloatArray], combine: Callable[[Any, Any], Any]
+) -> FloatArray:
+    """Compute one array of numbers per batch, and combine them first in each partition and then on the driver."""
+    return reduce_arrays(frame, lambda batch: [function(batch)] if batch.num_rows else [], combine)

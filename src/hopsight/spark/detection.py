@@ -20,7 +20,6 @@ from hopsight.io.tables import DIRECTED
 from hopsight.runs.console import Progress
 from hopsight.runs.folder import Stages
 from hopsight.spark import model
-from hopsight.spark.attributes import fit_transform
 from hopsight.spark.blocks import cached, computed
 from hopsight.spark.evidence import SampledNodes, feature_blocks, sample_edges, triangle_blocks, weigh_nodes
 from hopsight.spark.graph import (
@@ -28,6 +27,7 @@ from hopsight.spark.graph import (
     PlacedNodes,
     attribute_blocks,
     degree_blocks,
+    fit_transform,
     place_edges,
     place_nodes,
     with_hashes,

@@ -27,7 +27,6 @@ from hopsight.hcm.evidence import (
 from hopsight.hcm.splits import BASELINE_EDGES, BASELINE_NODES, node_folds
 from hopsight.io.notices import notice
 from hopsight.preprocess.similarity import References
-from hopsight.spark.attributes import matrix_of
 from hopsight.spark.blocks import (
     BLOCK,
     NO_FOLD,
@@ -48,6 +47,7 @@ from hopsight.spark.blocks import (
     hash_limit,
     map_columns,
     map_rows,
+    matrix_of,
     on_cells,
     one_row,
     ordered_columns,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import scipy.sparse as sp
 
 from hopsight.hcm.splits import Splits, mix, parts_of
 from hopsight.hcm.train import NO_EDGES
+from hopsight.io.nodes import SPARSE_BELOW
 from hopsight.preprocess import AttributeTransform
 from hopsight.preprocess.transform import unit_of
-from hopsight.spark.attributes import id_type, lists_of, matrix_of, reduce_batches
 from hopsight.spark.blocks import (
     BACK,
     BLOCK,
@@ -23,6 +24,7 @@ from hopsight.spark.blocks import (
     PIECE,
     SENT,
     Array,
+    FloatArray,
     Layout,
     Row,
     arrow_schema,
@@ -31,8 +33,12 @@ from hopsight.spark.blocks import (
     cell_of,
     column,
     first_arcs,
+    id_type,
+    lists_of,
+    matrix_of,
     one_row,
     pieces,
+    reduce_batches,
     slices,
     sum_over_cells,
     sum_to_driver,
@@ -46,6 +52,8 @@ if TYPE_CHECKING:
 
 LARGEST_BLOCK = 1 << 28  # numbers in a view of one block; a task holds two views of two blocks
 SMALLEST_BLOCK = 32
+SAMPLED_VALUES = 1 << 23  # nonzero numbers that the driver collects to learn the transformation from
+SAMPLE = {"row": np.int64, "length": np.int64, "columns": np.int32, "values": np.float64}
 MANY_TASKS_NODES = 50_000  # from this size on, there are three tasks per core
 
 
@@ -83,6 +91,60 @@ class Cells:
     n_edges: int
     n_duplicates: int
     n_self_loops: int
+
+
+def fit_transform(
+    nodes: DataFrame, names: Sequence[str], *, scaling: str, n_components: int | None, rng: np.random.Generator
+) -> tuple[AttributeTransform, int]:
+    """Return the transformation of :meth:`AttributeTransform.fit` for a column ``features``, and the number of nodes.
+
+    It is learned from a sample: the rows with the smallest hashes, which hold 2²³ nonzero numbers. In a graph that fits
+    on one machine these are all rows.
+    """
+    n_nodes, n_filled, peak = _extent(nodes)
+    if not np.isfinite(peak).all():
+        odd = names[int(np.argmin(np.isfinite(peak)))]
+        raise ValueError(f"attribute {odd!r}: a cell is not a finite number, unlike those before; correct or ignore it")
+    sample = _sample(nodes, n_filled, len(names))
+    dense = sample.nnz > SPARSE_BELOW * np.prod(sample.shape)
+    rows = sample.toarray() if dense else sample
+    return AttributeTransform.fit(rows, names, scaling=scaling, n_components=n_components, rng=rng), n_nodes
+
+
+def _extent(nodes: DataFrame) -> tuple[int, float, FloatArray]:
+    """Return the number of rows, the number of nonzero values, and each column's largest magnitude."""
+
+    def of(batch: pa.RecordBatch) -> FloatArray:
+        values = matrix_of(batch)
+        head = [float(batch.num_rows), float(np.count_nonzero(values))]
+        return np.concatenate([head, abs(values).max(axis=0)])
+
+    def combine(a: FloatArray, b: FloatArray) -> FloatArray:
+        return np.concatenate([a[:2] + b[:2], np.maximum(a[2:], b[2:])])
+
+    found = reduce_batches(nodes.select("features"), of, combine)
+    return int(found[0]), float(found[1]), found[2:]
+
+
+def _sample(nodes: DataFrame, n_filled: float, n_columns: int) -> Any:
+    """Collect a bounded sample of the rows on the driver, as a sparse matrix in the order of the table."""
+    limit = np.uint64(min(1.0, SAMPLED_VALUES / max(n_filled, 1.0)) * (2**63 - 1024))
+    schema = ", ".join(f"{name} binary" for name in SAMPLE)
+
+    def chosen(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            keep = (batch.column("hash").to_numpy().view(np.uint64) >> np.uint64(1)) <= limit
+            rows = sp.csr_array(matrix_of(batch)[keep].astype(np.float64, copy=False))
+            parts = (batch.column("row").to_numpy()[keep], np.diff(rows.indptr), rows.indices, rows.data)
+            cast = (part.astype(kind) for part, kind in zip(parts, SAMPLE.values(), strict=True))
+            yield one_row(dict(zip(SAMPLE, cast, strict=True)), arrow_schema(schema))
+
+    found = nodes.select("row", "hash", "features").mapInArrow(chosen, schema).collect()
+    row, length, columns, values = (
+        np.concatenate([np.frombuffer(part[name], dtype=kind) for part in found]) for name, kind in SAMPLE.items()
+    )
+    start = np.concatenate([[0], np.cumsum(length)])
+    return sp.csr_array((values, columns, start), shape=(row.size, n_columns))[np.argsort(row)]
 
 
 def with_hashes(nodes: DataFrame) -> DataFrame:

@@ -22,8 +22,7 @@ from hopsight.io.ids import notice_missing
 from hopsight.io.nodes import encode, node_fields
 from hopsight.io.notices import notice
 from hopsight.io.tables import find_id, notice_unused
-from hopsight.spark.attributes import id_type, lists_of
-from hopsight.spark.blocks import with_row_numbers
+from hopsight.spark.blocks import id_type, lists_of, with_row_numbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -283,7 +282,7 @@ def encode_column(column: pl.Series, plan: Plan) -> NDArray[np.float64]:
 def _matrix(column: pl.Series, how: Any) -> NDArray[np.float64]:
     """Return the numbers that a column holds, one row per cell, NaN where it is empty and ∞ where it is something else.
 
-    The planned rows have nothing else, but later ones may: :func:`hopsight.spark.attributes.fit_transform` refuses it.
+    The planned rows have nothing else, but later ones may: :func:`hopsight.spark.graph.fit_transform` refuses it.
     """
     import polars as pl
 
