@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,14 +14,13 @@ from hopsight.baselines.prepare import (
     EPSILON,
     SCALINGS,
     Smoother,
+    alternate,
     conjugate_gradient,
-    has_settled,
     prepared,
-    residual_weights,
     row_norms,
 )
 from hopsight.checks import check_choice, check_count, check_not_negative, check_positive
-from hopsight.detectors.base import Callback, Detector, Epoch
+from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
 from hopsight.system.machine import check_memory
 from hopsight.system.threads import few_threads
@@ -108,32 +106,22 @@ class ANOMALOUS(Detector):
         X = self._prepare(graph, rng)
         _warn_if_slow(*X.shape)
         smoother = Smoother(graph, sparsity=self.gamma, smoothness=self.phi)
-        with few_threads(X.shape[1]):
-            W, R = self._alternate(X, smoother, callback)
-        self.node_weights_, self.attribute_weights_ = row_norms(W), row_norms(W.T)
-        return row_norms(R)
-
-    def _alternate(self, X: FloatArray, smoother: Smoother, callback: Callback | None) -> tuple[FloatArray, FloatArray]:
-        """Update W and R in turn until the objective settles, and return both."""
-        weights = np.ones(len(X))  # diagonal of D_R
-        rows, columns = np.full(len(X), self.alpha), np.full(X.shape[1], self.beta)  # αD₁, βD₂
-        R = smoother.solve(X, weights, X)
         W = np.zeros_like(X)
-        self.objective_: list[float] = []
-        for number in range(1, self.n_rounds + 1):
+        rows, columns = np.full(len(X), self.alpha), np.full(X.shape[1], self.beta)  # αD₁, βD₂
+
+        def explain(R: FloatArray) -> tuple[FloatArray, float]:
+            nonlocal W, rows, columns
             W = _solve(X, R, rows, columns, W)
             row_sizes, column_sizes = _sizes(W), _sizes(W.T)
             rows, columns = 0.5 * self.alpha / row_sizes, 0.5 * self.beta / column_sizes
-            unexplained = X - X @ (W.T @ X)
-            R = smoother.solve(unexplained, weights, R)
-            weights = residual_weights(R)
-            choice = self.alpha * row_sizes.sum() + self.beta * column_sizes.sum()
-            self.objective_.append(float(np.square(unexplained - R).sum() + choice) + smoother.penalty(R))
-            if callback is not None:
-                callback(Epoch(number, self.n_rounds, self.objective_[-1], partial(row_norms, R)))
-            if has_settled(self.objective_, self.tolerance):
-                break
-        return W, R
+            return X - X @ (W.T @ X), float(self.alpha * row_sizes.sum() + self.beta * column_sizes.sum())
+
+        with few_threads(X.shape[1]):
+            R, self.objective_ = alternate(
+                X, smoother, explain, n_rounds=self.n_rounds, tolerance=self.tolerance, callback=callback
+            )
+        self.node_weights_, self.attribute_weights_ = row_norms(W), row_norms(W.T)
+        return row_norms(R)
 
     def _prepare(self, graph: AttributedGraph, rng: np.random.Generator) -> FloatArray:
         X = prepared(graph, scaling=self.scaling, n_components=self.n_components, rng=rng)

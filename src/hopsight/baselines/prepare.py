@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, cg
 
+from hopsight.detectors.base import Callback, Epoch
 from hopsight.graph import AttributedGraph
 from hopsight.preprocess import AttributeTransform
 
@@ -95,15 +97,6 @@ def prepared(graph: AttributedGraph, *, scaling: str, n_components: int | None, 
     return column_normalized(enlarged(attributes)) if scaling == "column" else attributes
 
 
-def has_settled(objective: Sequence[float], tolerance: float) -> bool:
-    """Return whether the last round changed the objective by less than ``tolerance``.
-
-    >>> has_settled([5.0, 4.0], 1e-3), has_settled([5.0, 4.0, 4.0], 1e-3), has_settled([5.0], 1e-3)
-    (False, True, False)
-    """
-    return len(objective) > 1 and abs(objective[-2] - objective[-1]) < tolerance
-
-
 class Smoother:
     """Solver of (I + w·D_R + s·L) R = B for R, where D_R is diagonal and L = D − A is the Laplacian of the graph.
 
@@ -139,9 +132,32 @@ class Smoother:
         return float(self._sparsity * row_norms(R).sum() + self._smoothness * np.vdot(R, LR))
 
 
-def residual_weights(R: FloatArray) -> FloatArray:
-    """Return the diagonal of D_R, 1 / (2(‖R_i‖ + ε))."""
-    return 0.5 / (row_norms(R) + EPSILON)
+def alternate(
+    X: FloatArray,
+    smoother: Smoother,
+    explain: Callable[[FloatArray], tuple[FloatArray, float]],
+    *,
+    n_rounds: int,
+    tolerance: float,
+    callback: Callback | None,
+) -> tuple[FloatArray, list[float]]:
+    """Update W and the residuals R in turn; return R and the objective after every round.
+
+    ``explain`` updates W given R, and returns what W leaves unexplained of X and the penalty of W. It ends when a round
+    changes the objective by less than ``tolerance``.
+    """
+    weights = np.ones(len(X))  # diagonal of D_R
+    R, objective = smoother.solve(X, weights, X), list[float]()
+    for number in range(1, n_rounds + 1):
+        unexplained, penalty = explain(R)
+        R = smoother.solve(unexplained, weights, R)
+        weights = 0.5 / (row_norms(R) + EPSILON)
+        objective.append(float(np.square(unexplained - R).sum() + penalty) + smoother.penalty(R))
+        if callback is not None:
+            callback(Epoch(number, n_rounds, objective[-1], partial(row_norms, R)))
+        if len(objective) > 1 and abs(objective[-2] - objective[-1]) < tolerance:
+            break
+    return R, objective
 
 
 def conjugate_gradient(

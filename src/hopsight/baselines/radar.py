@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,13 +15,12 @@ from hopsight.baselines.prepare import (
     EPSILON,
     SCALINGS,
     Smoother,
-    has_settled,
+    alternate,
     prepared,
-    residual_weights,
     row_norms,
 )
 from hopsight.checks import check_choice, check_count, check_not_negative, check_positive
-from hopsight.detectors.base import Callback, Detector, Epoch
+from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
 from hopsight.system.machine import check_memory
 from hopsight.system.threads import few_threads
@@ -105,28 +103,19 @@ class Radar(Detector):
         self._check()
         X, self.retained_energy_ = self._prepare(graph, rng)
         smoother = Smoother(graph, sparsity=self.beta, smoothness=self.gamma)
-        with few_threads(X.shape[1]):
-            return row_norms(self._alternate(X, smoother, callback))
-
-    def _alternate(self, X: FloatArray, smoother: Smoother, callback: Callback | None) -> FloatArray:
-        """Update W and R in turn until the objective settles, and return R."""
-        weights = np.ones(len(X))  # diagonal of D_R
         rarity = np.full(len(X), 1.0 / self.alpha)  # diagonal of (αD_W)⁻¹
-        R = smoother.solve(X, weights, X)
-        self.objective_: list[float] = []
-        for number in range(1, self.n_rounds + 1):
+
+        def explain(R: FloatArray) -> tuple[FloatArray, float]:
+            nonlocal rarity
             explained, norms = _explain(X, R, rarity)
             rarity = 2.0 * norms / self.alpha
-            unexplained = X - explained
-            R = smoother.solve(unexplained, weights, R)
-            weights = residual_weights(R)
-            misfit = float(np.square(unexplained - R).sum())
-            self.objective_.append(misfit + self.alpha * float(norms.sum()) + smoother.penalty(R))
-            if callback is not None:
-                callback(Epoch(number, self.n_rounds, self.objective_[-1], partial(row_norms, R)))
-            if has_settled(self.objective_, self.tolerance):
-                break
-        return R
+            return X - explained, self.alpha * float(norms.sum())
+
+        with few_threads(X.shape[1]):
+            R, self.objective_ = alternate(
+                X, smoother, explain, n_rounds=self.n_rounds, tolerance=self.tolerance, callback=callback
+            )
+        return row_norms(R)
 
     def _prepare(self, graph: AttributedGraph, rng: np.random.Generator) -> tuple[FloatArray, float]:
         """Return the attributes in the form that the updates take, and the share of their squares that is kept."""
