@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 AS_NAME = " as the name of each node."  # ends a notice of the local engine
-PLANNED_ROWS = 1 << 20  # of the node table, which decide what its columns become
+PLANNED_CELLS, FEWEST_ROWS = 1 << 25, 1 << 12  # of the node table, which decide what its columns become
+LIST_CELLS = 1 << 10  # that a list counts for
 
 
 class TableError(ValueError):
@@ -206,7 +207,8 @@ def plan_attributes(
 
     ``options`` are those of :func:`hopsight.io.nodes.node_fields`, whose notices and refusals these are.
     """
-    first = nodes.filter(f"row < {PLANNED_ROWS}").orderBy("row")
+    n_cells = sum(LIST_CELLS if kind.startswith("array") else 1 for _, kind in nodes.dtypes)
+    first = nodes.filter(f"row < {max(PLANNED_CELLS // n_cells, FEWEST_ROWS)}").orderBy("row")
     rows = _as_polars(first.select(*(nodes[_quoted(name)].alias(name) for name in columns)).toArrow())
     how: dict[str, Any] = {"missing": missing, "category": category, "ours": ours}
     found: list[str] = []
