@@ -182,7 +182,7 @@ def _numbers(
         return None
     if known.size == len(numbers) and np.isfinite(known).all():
         return Block([numbers.name], _compact(known[:, None]))
-    rules.check_numbers(numbers.name, rules.NumberSummary.of(numbers), missing, notices, typed=types is not None)
+    rules.check_numbers(numbers.name, numbers, missing, notices, typed=types is not None)
     numbers = numbers.fill_nan(None)
     mean = numbers.drop_nulls().sort().mean()  # the same to the bit in any order of rows
     filled = (numbers if types is None else _with_type_means(numbers, types)).fill_null(mean).to_numpy()

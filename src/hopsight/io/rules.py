@@ -1,7 +1,6 @@
 """Decide what a table column holds: one rule, with its messages, for every engine that reads tables.
 
-A column is summarized first. Summaries add up, so an engine that sees a column in pieces reaches the same decision
-as one that holds all of it.
+A column of text is summarized first. Summaries add up, so that a column seen in pieces is read as one held as a whole.
 """
 
 from __future__ import annotations
@@ -465,74 +464,12 @@ KINDS = _flags(0, 3, "a whole number from 0 to 3")
 
 
 @dataclass(frozen=True)
-class Summary:
-    """Facts about a part of a column; ``a + b`` is the summary of both parts together.
+class TextSummary:
+    """Facts about a column of text: how much of it reads as numbers, as booleans, as numbers with a comma.
 
-    Fields called ``n_…`` and ``total`` add up, those called ``all_…`` must hold for both parts, of those called
-    ``first_…`` the earlier cell remains, ``lowest`` and ``highest`` are those of both parts, and ``units`` those of
-    either.
+    ``a + b`` is the summary of two parts of a column. Fields called ``n_…`` add up, those called ``all_…`` must hold
+    for both parts, of those called ``first_…`` the earlier cell remains, and ``units`` are those of either.
     """
-
-    def __add__(self, other: Self) -> Self:
-        merged: dict[str, Any] = {}
-        for field in fields(self):
-            mine, theirs = getattr(self, field.name), getattr(other, field.name)
-            if field.name.startswith("all_"):
-                merged[field.name] = mine and theirs
-            elif field.name == "units":
-                merged[field.name] = " ".join(sorted({*mine.split(), *theirs.split()}))
-            elif field.name in ("lowest", "highest"):
-                merged[field.name] = (min if field.name == "lowest" else max)(mine, theirs)
-            elif field.name.startswith("first_"):
-                merged[field.name] = min((cell for cell in (mine, theirs) if cell is not None), default=None)
-            else:
-                merged[field.name] = mine + theirs
-        return type(self)(**merged)
-
-
-@dataclass(frozen=True)
-class NumberSummary(Summary):
-    """Facts about a column of numbers, in which null and NaN are empty cells."""
-
-    n_known: int
-    n_empty: int
-    total: float
-    first_empty: Cell | None
-    first_infinite: Cell | None
-    all_whole: bool
-    lowest: float
-    highest: float
-
-    @classmethod
-    def of(cls, numbers: pl.Series, rows: NDArray[np.int64] | None = None) -> Self:
-        """Summarize floating-point numbers; ``rows`` are their positions in the table if they are a part of it."""
-        empty = numbers.is_null() | numbers.is_nan().fill_null(True)
-        known = numbers.filter(~empty).to_numpy()
-        return cls(
-            n_known=known.size,
-            n_empty=int(empty.sum()),
-            total=float(known[np.isfinite(known)].sum()),
-            first_empty=first_cell(empty, rows),
-            first_infinite=first_cell(numbers.is_infinite().fill_null(False), rows),
-            all_whole=are_whole(known),
-            lowest=float(known.min(initial=np.inf)),
-            highest=float(known.max(initial=-np.inf)),
-        )
-
-    @property
-    def mean(self) -> float:
-        """Mean of the known numbers."""
-        return self.total / self.n_known
-
-    @property
-    def may_be_gapless(self) -> bool:
-        """Whether the numbers may count the rows, if no two are the same."""
-        return self.all_whole and self.n_known >= 2 * LEAST_ROWS and self.highest - self.lowest == self.n_known - 1
-
-
-@dataclass(frozen=True)
-class TextSummary(Summary):
-    """Facts about a column of text: how much of it reads as numbers, as booleans, as numbers with a comma."""
 
     n_numbers: int
     n_text: int
@@ -594,6 +531,20 @@ class TextSummary(Summary):
             first_day_first=first_cell(day_first & ~month_first, rows, column),
             first_month_first=first_cell(month_first & ~day_first, rows, column),
         )
+
+    def __add__(self, other: Self) -> Self:
+        merged: dict[str, Any] = {}
+        for field in fields(self):
+            mine, theirs = getattr(self, field.name), getattr(other, field.name)
+            if field.name.startswith("all_"):
+                merged[field.name] = mine and theirs
+            elif field.name == "units":
+                merged[field.name] = " ".join(sorted({*mine.split(), *theirs.split()}))
+            elif field.name.startswith("first_"):
+                merged[field.name] = min((cell for cell in (mine, theirs) if cell is not None), default=None)
+            else:
+                merged[field.name] = mine + theirs
+        return type(self)(**merged)
 
 
 TextKind = Literal[
@@ -681,18 +632,21 @@ def text_numbers(column: pl.Series, kind: TextKind) -> pl.Series:
 
 
 def check_numbers(
-    name: str, summary: NumberSummary, missing: str, notices: list[str] | None, *, typed: bool = False
+    name: str, numbers: pl.Series, missing: str, notices: list[str] | None, *, typed: bool = False
 ) -> None:
-    """Refuse infinite numbers and, unless they are to be imputed, empty cells."""
-    if summary.first_infinite is not None:
-        raise ValueError(f"{_place(name, summary.first_infinite)} is infinite; attributes must be finite")
-    if not summary.n_empty:
+    """Refuse infinite numbers and, unless they are to be imputed, empty cells: null and NaN."""
+    infinite = first_cell(numbers.is_infinite().fill_null(False))
+    if infinite is not None:
+        raise ValueError(f"{_place(name, infinite)} is infinite; attributes must be finite")
+    empty = numbers.is_null() | numbers.is_nan().fill_null(True)
+    n_empty = int(empty.sum())
+    if not n_empty:
         return
-    check_missing(name, summary.first_empty, missing)
-    if not summary.n_known:
+    check_missing(name, first_cell(empty), missing)
+    if n_empty == len(numbers):
         raise ValueError(f"column {name!r} is empty; pass {option('ignore', [name])}")
     flagged = f" and flagged them as {missing_name(name)!r}" if missing == "fill" else ""
-    filled = plural(summary.n_empty, "empty cell")
+    filled = plural(n_empty, "empty cell")
     whose = "node's type" if typed else "column"
     notice(f"Column {name!r}: filled {filled} with the mean of the {whose}{flagged}.", notices)
 
