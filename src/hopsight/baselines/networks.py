@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -56,18 +55,13 @@ class NetworkDetector(Detector):
         def attempt(rng: np.random.Generator) -> tuple[FloatArray, bool]:
             for_rows, for_dropout = generators(rng, device)
             network = self._network(inputs, for_rows)
-            losses = train(
+            self.loss_ = self._train(
                 network,
                 lambda: self._loss(network, inputs, edges, for_rows, for_dropout, run),
                 lambda: self._scores(network, inputs, edges, run),
-                name=type(self).__name__,
-                lr=self.lr,
-                n_epochs=self.n_epochs,
-                max_norm=self.max_norm,
-                last_step=self.last_step,
-                callback=callback,
+                callback,
             )
-            self.loss_, self.weights_ = np.array(losses), flat_weights(network)
+            self.weights_ = flat_weights(network)
             scores, alive = self._outcome(network, inputs, edges, run)
             return scores, alive and not is_constant(scores)
 
@@ -76,6 +70,37 @@ class NetworkDetector(Detector):
         n_blocks = n_values // block_values(device) + 1 if device.type == "cpu" else 1
         with torch_threads(1), workers(n_blocks) as run:
             return retry_if_collapsed(type(self).__name__, attempt, for_training)
+
+    def _train(
+        self,
+        network: nn.Module,
+        loss: Callable[[], Tensor],
+        scores: Callable[[], FloatArray],
+        callback: Callback | None,
+    ) -> FloatArray:
+        """Minimize ``loss`` with Adam and return its value in each epoch.
+
+        ``max_norm`` clips the gradient. Without ``last_step`` the weights remain those of the last forward pass.
+        """
+        optimizer = Adam(network.parameters(), lr=self.lr)
+        losses = np.empty(self.n_epochs)
+        for epoch in range(1, self.n_epochs + 1):
+            optimizer.zero_grad()
+            value = loss()
+            losses[epoch - 1] = float(value.detach())
+            if not np.isfinite(losses[epoch - 1]):
+                raise ValueError(
+                    f"the loss of {type(self).__name__} became {losses[epoch - 1]} in epoch {epoch} of "
+                    f"{self.n_epochs}: lower lr (now {self.lr:g}) or set scaling='standard'"
+                )
+            if self.last_step or epoch < self.n_epochs:
+                value.backward()  # type: ignore[no-untyped-call]
+                if self.max_norm is not None:
+                    nn.utils.clip_grad_norm_(network.parameters(), self.max_norm)
+                optimizer.step()
+            if callback is not None:
+                callback(Epoch(epoch, self.n_epochs, losses[epoch - 1], scores))
+        return losses
 
     @safe_in_forks
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:
@@ -133,43 +158,6 @@ class NetworkDetector(Detector):
 
     def _scores(self, network: Any, inputs: Inputs, edges: Target, run: Run = map) -> FloatArray:
         raise NotImplementedError
-
-
-def train(
-    network: nn.Module,
-    loss: Callable[[], Tensor],
-    scores: Callable[[], FloatArray],
-    *,
-    name: str,
-    lr: float,
-    n_epochs: int,
-    max_norm: float | None = None,
-    last_step: bool = True,
-    callback: Callback | None = None,
-) -> list[float]:
-    """Minimize ``loss`` with Adam for a fixed number of epochs and return its values.
-
-    ``max_norm`` clips the gradient. Without ``last_step`` the weights remain those of the last forward pass.
-    """
-    optimizer = Adam(network.parameters(), lr=lr)
-    losses: list[float] = []
-    for epoch in range(1, n_epochs + 1):
-        optimizer.zero_grad()
-        value = loss()
-        losses.append(float(value.detach()))
-        if not math.isfinite(losses[-1]):
-            raise ValueError(
-                f"the loss of {name} became {losses[-1]} in epoch {epoch} of {n_epochs}: "
-                f"lower lr (now {lr:g}) or set scaling='standard'"
-            )
-        if last_step or epoch < n_epochs:
-            value.backward()  # type: ignore[no-untyped-call]
-            if max_norm is not None:
-                nn.utils.clip_grad_norm_(network.parameters(), max_norm)
-            optimizer.step()
-        if callback is not None:
-            callback(Epoch(epoch, n_epochs, losses[-1], scores))
-    return losses
 
 
 def retry_if_collapsed(
