@@ -271,11 +271,11 @@ class CrossHCM(Detector):
     def _width(self, graph: AttributedGraph) -> int:
         return min(2 * graph.n_attributes, self.n_components or 2 * graph.n_attributes)
 
-    def resolve_scaling(self, graph: AttributedGraph) -> str:
+    def resolve_scaling(self, attributes: Any) -> str:
         """Return the scaling: ``"auto"`` leaves a bag of words as it is and takes ``"mixed"`` for the rest."""
         if self.scaling != "auto":
             return self.scaling
-        return "none" if choose_scaling(graph.attributes) == "none" else "mixed"
+        return "none" if choose_scaling(attributes) == "none" else "mixed"
 
     def resolve_similarity(self, scaling: str) -> str:
         """Return the similarity: ``"auto"`` is cosine for unscaled attributes and Euclidean for the rest."""
@@ -481,7 +481,7 @@ class CrossHCM(Detector):
     def _fit_transform(self, graph: AttributedGraph, rng: np.random.Generator) -> FloatArray:
         """Return the transformed attributes; fix the transformation, the unit of the views and what is usual."""
         self.transform_, attributes, self.magnitude_ = fit_inputs(
-            graph, scaling=self.resolve_scaling(graph), n_components=self.n_components, rng=rng
+            graph, scaling=self.resolve_scaling(graph.attributes), n_components=self.n_components, rng=rng
         )
         self.unit_ = spread_of(attributes) or 1.0
         chosen = baseline_nodes(graph)

@@ -165,9 +165,7 @@ def fit(
     splits, seed = Splits(run_seed, detector.n_folds, detector.n_inner), pool_seed(run_seed)
     with stages.stage("attributes"):
         hashed = cached(with_hashes(graph.nodes))
-        transform, n_nodes = fit_transform(
-            hashed, graph.names, scaling=detector.scaling, n_components=detector.n_components, rng=rngs[0]
-        )
+        transform, n_nodes = fit_transform(hashed, graph.names, detector, rngs[0])
         similarity = detector.resolve_similarity(transform.scaling)
     with stages.stage("index"):
         n_judging = splits.n_folds * (splits.n_inner - 1)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.splits import Splits, mix, parts_of
 from hopsight.hcm.train import NO_EDGES
 from hopsight.io.nodes import SPARSE_BELOW
@@ -94,9 +95,9 @@ class Cells:
 
 
 def fit_transform(
-    nodes: DataFrame, names: Sequence[str], *, scaling: str, n_components: int | None, rng: np.random.Generator
+    nodes: DataFrame, names: Sequence[str], detector: CrossHCM, rng: np.random.Generator
 ) -> tuple[AttributeTransform, int]:
-    """Return the transformation of :meth:`AttributeTransform.fit` for a column ``features``, and the number of nodes.
+    """Return the transformation of the local engine for a column ``features``, and the number of nodes.
 
     It is learned from a sample: the rows with the smallest hashes, which hold 2²³ nonzero numbers. In a graph that fits
     on one machine these are all rows.
@@ -108,7 +109,8 @@ def fit_transform(
     sample = _sample(nodes, n_filled, len(names))
     dense = sample.nnz > SPARSE_BELOW * np.prod(sample.shape)
     rows = sample.toarray() if dense else sample
-    return AttributeTransform.fit(rows, names, scaling=scaling, n_components=n_components, rng=rng), n_nodes
+    scaling = detector.resolve_scaling(rows)
+    return AttributeTransform.fit(rows, names, scaling=scaling, n_components=detector.n_components, rng=rng), n_nodes
 
 
 def _extent(nodes: DataFrame) -> tuple[int, float, FloatArray]:
