@@ -113,6 +113,26 @@ def test_the_scores_of_a_directed_graph_are_those_of_the_local_engine(small: tup
                 assert values[0] == values[1], column
 
 
+@needs_spark
+def test_labels_are_learned_as_by_the_local_engine(small: tuple[Path, Path], tmp_path: Path) -> None:
+    nodes = pl.read_csv(small[1])
+    fraud = ["yes" if flag else "" if i % 3 else "no" for i, flag in enumerate(nodes["hopsight_label"])]
+    nodes.drop("hopsight_label", "hopsight_kind", strict=False).with_columns(fraud=pl.Series(fraud)).write_csv(small[1])
+    assert detect(small, tmp_path / "spark", "--learn-from", "fraud") == 0
+    settings = [part for setting in QUICK for part in ("--set", setting)]
+    more = ["--nodes", str(small[1]), "--out", str(tmp_path / "local"), "--quiet", *settings, "--learn-from", "fraud"]
+    assert main(["detect", str(small[0]), *more]) == 0
+    found, wanted = (pl.read_csv(tmp_path / engine / "scores.csv").sort("node") for engine in ("spark", "local"))
+    assert found.columns == wanted.columns
+    for column in ("score", "anomaly_probability"):
+        assert found[column].to_list() == pytest.approx(wanted[column].to_list(), rel=0.01, abs=0.01)
+    words = [json.loads((tmp_path / engine / "run.json").read_text())["learned"] for engine in ("spark", "local")]
+    assert words[0] == words[1]
+    new = ["score", str(tmp_path / "spark"), str(small[0]), "--nodes", str(small[1]), "--out", str(tmp_path / "new")]
+    assert main([*new, "--quiet"]) == 0
+    assert "anomaly_probability" in pl.read_csv(tmp_path / "new" / "scores.csv").columns
+
+
 def refusals(small: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
     """Return the messages with which both engines refuse the small, leaving nothing behind."""
     local = ["--nodes", str(small[1]), "--out", str(tmp_path / "local"), "--quiet"]
@@ -153,7 +173,7 @@ def test_both_engines_refuse_a_doubtful_comma_in_the_same_words(
         (("--detector", "hcm"), "the Spark engine runs cross_hcm only, got 'hcm'"),
         (("--resume",), "--resume is for the local engine"),
         (("--repeat", "2"), "--repeat is for the local engine: run the Spark engine with several seeds"),
-        (("--learn-from", "fraud"), "--learn-from is for --engine local: the Spark engine cannot learn"),
+        (("--learn-from", __file__), "--learn-from names a file: the Spark engine learns from a column"),
         (("--weight-column", "amount"), "the Spark engine has no weights, times, names or types"),
         (("--derive", "sent"), "the Spark engine derives no attributes; pass --derive none"),
         (("--memory-limit", "8GB"), "--memory-limit is for the local engine"),

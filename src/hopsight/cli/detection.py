@@ -20,7 +20,6 @@ LOCAL_ONLY = {
     "redact": "Spark keeps no model to write another report from",
     "restart": "the Spark engine keeps no checkpoint",
     "rank_unknown": "Spark refuses ids without a row in the node table",
-    "learn_from": "the Spark engine cannot learn from labels; run it without them",
     "as_json": "its results are tables",
 }
 

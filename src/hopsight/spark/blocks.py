@@ -46,7 +46,7 @@ VIEWS = ("own", "around")  # X and ÂX as the networks see them, in half precisi
 TYPES: dict[str, Any] = {
     "u": np.int32, "v": np.int32, "hash": np.uint64, "way": np.uint8, "kept": np.uint8, "counts": np.int64,
     "degree": np.int32, "x": np.float32, "ax": np.float32, "reach": np.uint64, "newest": np.uint64,
-    "source": np.int64, "target": np.int64,
+    "source": np.int64, "target": np.int64, "learner": np.float32,
 }  # of the kinds of blocks and the columns of cells that are not float64  # fmt: skip
 
 Array = NDArray[Any]

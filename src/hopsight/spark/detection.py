@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.checks import Refusal
 from hopsight.detectors.base import Callback
 from hopsight.detectors.predict import threshold
 from hopsight.hcm.cross_hcm import CrossHCM
@@ -32,6 +33,7 @@ from hopsight.spark.graph import (
     place_nodes,
     with_hashes,
 )
+from hopsight.spark.labels import Taught, label_rows, learner_attributes, teach
 from hopsight.spark.pairs import Sources, choose_pool, compare_ends, drop_edges, kept_edges, search_hops
 from hopsight.spark.results import (
     Detection,
@@ -63,6 +65,8 @@ def detect(
     directed: bool = False,
     typed: bool = True,
     category: Sequence[str] = (),
+    learn_from: str | None = None,
+    anomalous_value: object = None,
     n_blocks: int | None = None,
     progress: Progress | None = None,
 ) -> Detection:
@@ -79,6 +83,8 @@ def detect(
         The hyperparameters; default ``CrossHCM()``.
     label, ignore, source_column, target_column, id_column, missing, directed, category
         As in :func:`hopsight.load`.
+    learn_from, anomalous_value
+        Column of the node table with labels to learn from, and which of its values means anomalous.
     typed
         False reads text that looks like a number as a number, as in CSV files.
     n_blocks
@@ -93,6 +99,8 @@ def detect(
         raise ValueError("the Spark engine trains networks; set networks to True")
     if detector.dropout and detector.dropout_at_prediction:
         raise ValueError("the Spark engine judges edges without dropout; set dropout_at_prediction to False")
+    if learn_from is not None and directed:
+        raise Refusal("learn_from", "is for undirected graphs on Spark; leave out the direction, or the Spark engine")
     show, notices = progress or Progress(), list[str]()
     context = edges.sparkSession.sparkContext
 
@@ -110,11 +118,12 @@ def detect(
             with errors_about("nodes"):
                 check_unique(inputs.nodes)
                 plans = plan_attributes(
-                    inputs.nodes, inputs.columns, label=label, ignore=ignore, missing=missing, category=category,
-                    ours=DIRECTED in edges.columns, notices=notices,
+                    inputs.nodes, inputs.columns, label=label, learn_from=learn_from, ignore=ignore,
+                    missing=missing, category=category, ours=DIRECTED in edges.columns, notices=notices,
                 )  # fmt: skip
         names = [name for plan in plans for name in plan.names]
-        graph = Graph(encode_attributes(inputs.nodes, plans), inputs.edges, names, directed)
+        labels = None if learn_from is None else label_rows(inputs.nodes, learn_from, anomalous_value)
+        graph = Graph(encode_attributes(inputs.nodes, plans), inputs.edges, names, directed, labels)
         found = fit(graph, detector, n_blocks, stages, notices, progress)
         with stages.stage("rank"):
             tables = _ranked(found, detector, notices, directed)
@@ -125,7 +134,7 @@ def detect(
         "n_nodes": layout.n_nodes, "n_edges": cells.n_edges, "n_attributes": len(names), "directed": directed,
         "n_duplicates": cells.n_duplicates, "n_self_loops": cells.n_self_loops, "n_blocks": layout.n_blocks,
     }  # fmt: skip
-    return Detection(*tables, found.fitted, sizes, stages.seconds, notices, graph.nodes, names, detector)
+    return Detection(*tables, found.fitted, sizes, stages.seconds, notices, graph.nodes, names, detector, found.taught)
 
 
 @dataclass(frozen=True)
@@ -136,6 +145,7 @@ class Graph:
     edges: DataFrame
     names: list[str]
     directed: bool
+    labels: DataFrame | None = None  # ``id, anomalous``, to learn from
 
 
 @dataclass(frozen=True)
@@ -148,6 +158,7 @@ class Fit:
     scores: DataFrame  # one row per node, with the columns of evidence.SCORES
     fitted: dict[str, Any]  # what the local engine sets on a fitted CrossHCM, if its size does not depend on the graph
     dissimilarity: NDArray[np.float64]  # of a sample of the edges
+    taught: Taught | None  # by labels
 
 
 def fit(
@@ -209,6 +220,14 @@ def fit(
         triangles = triangle_blocks(judged, degrees, layout, edge_baseline)
         features = cached(feature_blocks(judged, triangles, x, layout, attribute_baseline, detector.deviation))
         scores, found = weigh_nodes(features, layout, sample.numbers, detector, notices)
+    taught = None
+    if graph.labels is not None:
+        with stages.stage("learn"):
+            seen = learner_attributes(x, graph.nodes, nodes, graph.names, transform.n_outputs)
+            limit = found["threshold_"]
+            taught = teach(graph.labels, scores, seen, cells.rows, nodes, sample, detector, limit, notices)
+        if taught is not None:
+            scores, found["threshold_"] = taught.scores, taught.threshold
     for frame in (hashed, x, degrees, all_compared, around, features):
         frame.unpersist()
     fitted = {
@@ -218,7 +237,7 @@ def fit(
         "n_classes_": trained.n_classes, "directed_": graph.directed, "split_seed_": run_seed, "judging_seed_": 0,
         "edge_baseline_": edge_baseline, "edge_threshold_": limit_of_edges, **found,
     }  # fmt: skip
-    return Fit(nodes, cells, edges, scores, fitted, sampled_edges.dissimilarity)
+    return Fit(nodes, cells, edges, scores, fitted, sampled_edges.dissimilarity, taught)
 
 
 def _ranked(

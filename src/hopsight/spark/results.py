@@ -17,6 +17,7 @@ from hopsight.explanations.edges import edge_reasons
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import EDGE_SHAPE, KINDS, EdgeBaseline, EdgeFeatures
 from hopsight.hcm.groups import Group, find_groups
+from hopsight.metrics import ranks
 from hopsight.spark.blocks import (
     Array,
     Layout,
@@ -29,6 +30,7 @@ from hopsight.spark.blocks import (
     map_columns,
     ordered_columns,
 )
+from hopsight.spark.labels import Taught
 from hopsight.spark.model import edge_features, edge_values
 from hopsight.spark.session import splitting_hubs
 
@@ -71,6 +73,8 @@ class Detection:
         The attributes as numbers, ``id, features``, and the name of each.
     detector
         The hyperparameters.
+    taught
+        What was learned from labels.
     """
 
     scores: DataFrame
@@ -83,6 +87,7 @@ class Detection:
     nodes: DataFrame
     attribute_names: list[str]
     detector: CrossHCM
+    taught: Taught | None = None
 
     def model(self) -> CrossHCM:
         """Return a detector that judges other graphs on one machine, and can be saved.
@@ -92,10 +97,18 @@ class Detection:
         model = replace(self.detector)
         for name, value in self.fitted.items():
             setattr(model, name, value)
-        found = self.scores.approxQuantile("score", SHARES.tolist(), 1e-3)
-        model.decision_score_ = np.interp(np.linspace(0.0, 1.0, 1001), SHARES, found)
+        model.decision_score_ = _coarse(self.scores, "score")
         model.label_ = (model.decision_score_ > self.threshold).astype(np.int64)
         vars(model)["without_graph_"], model.learned_, model.edge_learned_ = True, None, None
+        if self.taught is not None:
+            before, limit = _coarse(self.taught.before, "score"), self.taught.threshold_before
+            label = (before > limit).astype(np.int64)
+            vars(model).update(
+                learned_=self.taught.learned,
+                before_={"decision_score_": before, "label_": label, "threshold_": np.array([limit])},
+                probability_=_coarse(self.scores, "anomaly_probability"),
+                rank_before_=ranks(before),
+            )
         model.flow_baseline_ = model.relation_baseline_ = None  # the engine reads neither events nor relations
         return model
 
@@ -110,11 +123,18 @@ class Detection:
         return np.asarray(self.fitted["loss_"])
 
 
+def _coarse(rows: DataFrame, column: str) -> NDArray[np.float64]:
+    """Return the numbers of a column as 1,001 interpolated quantiles."""
+    found = rows.approxQuantile(column, SHARES.tolist(), 1e-3)
+    return np.interp(np.linspace(0.0, 1.0, 1001), SHARES, found)
+
+
 def node_table(rows: DataFrame, nodes: DataFrame, detector: CrossHCM, threshold: float) -> DataFrame:
     """Return the scores with ids and ranks; ties keep the order of the node table."""
     decided = ", ".join(f"'{kind}'" for kind in detector.evidence)
     values = ["cast(1 as int) as judged", *NODE_VALUES]
     values += [f"element_at(array({decided}), decided_by + 1) as decided_by"] if detector.score == "evidence" else []
+    values += [name for name in ("anomaly_probability", "rank_before") if name in rows.columns]
     named = rows.join(nodes.selectExpr("id", "number", "row as place"), "number").drop("number")
     ordered = in_order(named, score=False, place=True)
     return ordered.selectExpr("id as node", "row + 1 as rank", "score", _flagged(threshold), *values)

@@ -60,7 +60,8 @@ def detect_files(
         spark = open_session(master)
         with TemporaryDirectory(dir=claimed.staging) as tables:
             found = _detect(spark, request, detector, show, Path(tables))
-            for notice in found.notices:
+            words = [found.taught.words] if found.taught else []
+            for notice in (*found.notices, *words):
                 show.say(notice)
             _write(found, claimed.staging)
             record = _record(spark, request, detector, found) | {
@@ -92,6 +93,8 @@ def _check(request: Request, resume: bool) -> None:
         raise Refusal("resume", "is for the local engine: the Spark engine keeps no checkpoint")
     if request.repeat != 1:
         raise Refusal("repeat", "is for the local engine: run the Spark engine with several seeds instead")
+    if request.learns_from_file:
+        raise Refusal("learn_from", "names a file: the Spark engine learns from a column of the node table only")
     if request.memory_limit is not None:
         raise Refusal("memory_limit", "is for the local engine: the Spark engine cannot enforce a memory limit")
     if request.source.path is None or request.source.nodes is None:
@@ -149,6 +152,8 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
             detector,
             typed=all(table is None or table.typed for table in (edge_table, node_table)),
             category=category,
+            learn_from=request.learn_from,
+            anomalous_value=request.anomalous_value,
             progress=show,
             **{name: getattr(source, name) for name in options},
         )
@@ -182,6 +187,7 @@ def _record(spark: SparkSession, request: Request, detector: Any, found: Detecti
         "machine": {**machine(), "master": spark.sparkContext.master},
         "graph": found.graph,
         "threshold": found.threshold,
+        "learned": found.taught.words if found.taught else None,
         "n_flagged": found.scores.filter("flagged = 1").count(),
         "losses": found.losses.tolist(),
         "seconds": found.seconds,

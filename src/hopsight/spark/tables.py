@@ -209,7 +209,7 @@ def plan_attributes(
     """
     n_cells = sum(LIST_CELLS if kind.startswith("array") else 1 for _, kind in nodes.dtypes)
     first = nodes.filter(f"row < {max(PLANNED_CELLS // n_cells, FEWEST_ROWS)}").orderBy("row")
-    rows = _as_polars(first.select(*(nodes[_quoted(name)].alias(name) for name in columns)).toArrow())
+    rows = _as_polars(first.select(*(column_of(nodes, name).alias(name) for name in columns)).toArrow())
     how: dict[str, Any] = {"missing": missing, "category": category, "ours": ours}
     found: list[str] = []
     fields = node_fields(columns, rows.__getitem__, rows.height, notices=found, **how, **options)
@@ -259,7 +259,7 @@ def encode_attributes(nodes: DataFrame, plans: Sequence[Plan]) -> DataFrame:
             columns = [batch.column("id"), batch.column("row"), lists_of(matrix)]
             yield pa.RecordBatch.from_arrays(columns, ["id", "row", "features"])
 
-    chosen = nodes.select("id", "row", *(nodes[_quoted(plan.column)] for plan in plans))
+    chosen = nodes.select("id", "row", *(column_of(nodes, plan.column) for plan in plans))
     return chosen.mapInArrow(encode_batches, f"id {id_type(nodes)}, row long, features array<double>")
 
 
@@ -308,5 +308,6 @@ def _as_polars(batch: pa.RecordBatch | pa.Table) -> pl.DataFrame:
     return frame
 
 
-def _quoted(name: str) -> str:
-    return "`_" + name.replace("`", "``") + "`"
+def column_of(nodes: DataFrame, name: str) -> Column:
+    """Return a column of the node table, which is called ``_name`` there."""
+    return nodes["`_" + name.replace("`", "``") + "`"]
