@@ -123,7 +123,7 @@ def detect(
                 )  # fmt: skip
         names = [name for plan in plans for name in plan.names]
         labels = None if learn_from is None else label_rows(inputs.nodes, learn_from, anomalous_value)
-        graph = Graph(encode_attributes(inputs.nodes, plans), inputs.edges, names, directed, labels)
+        graph = Graph(encode_attributes(inputs.nodes, plans), inputs.edges, names, directed, labels, learn_from)
         found = fit(graph, detector, n_blocks, stages, notices, progress)
         with stages.stage("rank"):
             tables = _ranked(found, detector, notices, directed)
@@ -146,6 +146,7 @@ class Graph:
     names: list[str]
     directed: bool
     labels: DataFrame | None = None  # ``id, anomalous``, to learn from
+    label: str | None = None  # what they are called
 
 
 @dataclass(frozen=True)
@@ -224,8 +225,8 @@ def fit(
     if graph.labels is not None:
         with stages.stage("learn"):
             seen = learner_attributes(x, graph.nodes, nodes, graph.names, transform.n_outputs)
-            limit = found["threshold_"]
-            taught = teach(graph.labels, scores, seen, cells.rows, nodes, sample, detector, limit, notices)
+            limit, name = found["threshold_"], str(graph.label)
+            taught = teach(graph.labels, scores, seen, cells.rows, nodes, sample, detector, limit, name, notices)
         if taught is not None:
             scores, found["threshold_"] = taught.scores, taught.threshold
     for frame in (hashed, x, degrees, all_compared, around, features):

@@ -15,6 +15,7 @@ from hopsight.checks import Refusal, shortened
 from hopsight.detectors.table import UNLABELED
 from hopsight.feedback.features import JUDGED_NAMES, Features, node_features
 from hopsight.feedback.learner import MOST_LABELS, MOST_REFERENCE, Learned, learn, probable
+from hopsight.feedback.reasons import given_away
 from hopsight.feedback.teaching import in_words
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import LEARNED_COMPONENTS, MOST_LEARNED, CrossHCM
@@ -93,11 +94,12 @@ def teach(
     sample: SampledNodes,
     detector: CrossHCM,
     limit_before: float,
+    name: str,
     notices: list[str],
 ) -> Taught | None:
     """Learn from labels as :func:`hopsight.feedback.teaching.taught` does; None if they are all of one kind.
 
-    ``scores`` has a row per node, and ``seen`` is what :func:`learner_attributes` returned.
+    ``scores`` has a row per node, ``seen`` is what :func:`learner_attributes` returned, and labels are called ``name``.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -117,10 +119,12 @@ def teach(
     hash_of |= {row["number"]: row["hash"] % 2**64 for row in places}
     numbers = np.array(sorted(hash_of))
     features = replace(template, values=gather_rows(rows, layout, numbers))
+    labeled = np.searchsorted(numbers, [row["number"] for row in places])
+    anomalous = np.array([row["anomalous"] == 1 for row in places])
+    for question in given_away(features.values[labeled, : len(names)], names, anomalous, name):
+        notice(question, notices)
     found = learn(
-        features.rows, gather_rows(known, layout, numbers)[:, SCORE],
-        np.searchsorted(numbers, [row["number"] for row in places]),
-        np.array([row["anomalous"] == 1 for row in places]),
+        features.rows, gather_rows(known, layout, numbers)[:, SCORE], labeled, anomalous,
         np.array([hash_of[number] for number in numbers.tolist()], dtype=np.uint64),
         detector.seed % 2**32 if isinstance(detector.seed, int) else 0,
     ).without_labels()  # fmt: skip
