@@ -255,6 +255,24 @@ def group_rows(
     return frame.groupBy(*keys).applyInArrow(apply, schema)
 
 
+def pack_blocks(rows: DataFrame, make: Callable[[pa.RecordBatch], dict[str, Array]]) -> DataFrame:
+    """Return blocks of rows with the columns ``block`` and ``position``.
+
+    ``make`` returns a matrix for each kind of block, given the rows of a piece in their order.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    names = arrow_schema(BLOCK)
+
+    def pack(key: Any, table: pa.Table) -> pa.Table:
+        place = {"fold": NO_FOLD, "block": key[0].as_py(), "piece": key[1].as_py()}
+        found = make(table.sort_by("position").combine_chunks().to_batches()[0])
+        return pa.Table.from_batches([one_row(place | {"kind": k, "payload": v}, names) for k, v in found.items()])
+
+    with_piece = rows.withColumn("piece", F.floor(F.col("position") / PIECE).cast("int"))
+    return with_piece.groupBy("block", "piece").applyInArrow(pack, BLOCK)
+
+
 def collect_arrays(frame: DataFrame, function: Callable[[Row], Array], dtype: Any = np.float64) -> Array:
     """Collect the matrices that ``function`` returns for each row, side by side; all have the same height."""
 

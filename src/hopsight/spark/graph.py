@@ -18,11 +18,9 @@ from hopsight.preprocess import AttributeTransform
 from hopsight.preprocess.transform import unit_of
 from hopsight.spark.blocks import (
     BACK,
-    BLOCK,
     EDGES,
     LATE,
     NO_FOLD,
-    PIECE,
     SENT,
     Array,
     FloatArray,
@@ -38,6 +36,7 @@ from hopsight.spark.blocks import (
     lists_of,
     matrix_of,
     one_row,
+    pack_blocks,
     pieces,
     reduce_batches,
     slices,
@@ -229,24 +228,15 @@ def attribute_blocks(nodes: PlacedNodes) -> DataFrame:
     ``x`` are the attributes in their unit, as float32. ``exact`` are those that similarities are computed from: in
     float64, divided by the magnitude only.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    unit, magnitude = nodes.unit, nodes.magnitude
 
-    names, unit, magnitude = arrow_schema(BLOCK), nodes.unit, nodes.magnitude
-
-    def pack(key: Any, table: pa.Table) -> pa.Table:
-        block, piece = (part.as_py() for part in key)
-        order = np.argsort(table.column("position").to_numpy())
-        x = matrix_of(table.combine_chunks().to_batches()[0], "x")[order]
-        hashes = table.column("hash").to_numpy()[order]
+    def make(rows: pa.RecordBatch) -> dict[str, Array]:
+        x = matrix_of(rows, "x")
         exact = x if magnitude == 1.0 else x / magnitude
         scaled = (exact / (unit / magnitude)).astype(np.float32)
-        kinds = {"x": scaled, "hash": hashes.view(np.uint64), "exact": exact}
-        rows = ({"fold": NO_FOLD, "block": block, "piece": piece, "kind": k, "payload": v} for k, v in kinds.items())
-        return pa.Table.from_batches([one_row(row, names) for row in rows])
+        return {"x": scaled, "hash": rows.column("hash").to_numpy().view(np.uint64), "exact": exact}
 
-    piece = F.floor(F.col("position") / PIECE).cast("int").alias("piece")
-    with_piece = nodes.rows.select("block", "position", "hash", "x", piece)
-    return with_piece.groupBy("block", "piece").applyInArrow(pack, BLOCK)
+    return pack_blocks(nodes.rows.select("block", "position", "hash", "x"), make)
 
 
 def place_edges(edges: DataFrame, nodes: PlacedNodes, *, directed: bool) -> Cells:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -30,16 +30,16 @@ from hopsight.spark.blocks import (
     Array,
     Layout,
     Row,
-    arrow_schema,
     computed,
     gather_rows,
     group_rows,
     in_order,
     map_columns,
     map_rows,
+    matrix_of,
     on_cells,
-    one_row,
     ordered_columns,
+    pack_blocks,
     piece_matrix,
     pieces,
     quantiles,
@@ -148,22 +148,16 @@ def _template(names: list[str]) -> Features:
 
 def _known_blocks(scores: DataFrame, judged: DataFrame, nodes: DataFrame) -> DataFrame:
     """Return blocks ``known``: degree, its logarithm, evidence, score, and whether known as anomalous and as normal."""
-    from pyspark.sql import functions as F  # noqa: N812
+    columns = ["degree", *OWN, "score", "anomalous"]
 
-    names, columns = arrow_schema(BLOCK), ["degree", *OWN, "score", "anomalous"]
+    def make(rows: pa.RecordBatch) -> dict[str, Array]:
+        degree, *others, label = (rows.column(name).to_numpy() for name in columns)
+        values = np.column_stack([degree, np.log1p(degree), *others, label == 1, label == 0])
+        return {"known": np.nan_to_num(values.astype(np.float64))}
 
-    def pack(key: Any, table: pa.Table) -> pa.Table:
-        block, piece = (part.as_py() for part in key)
-        order = np.argsort(table.column("position").to_numpy())
-        degree, *others, label = (table.column(name).to_numpy()[order] for name in columns)
-        values = np.column_stack([degree, np.log1p(degree), *others, label == 1, label == 0]).astype(np.float64)
-        row = {"fold": NO_FOLD, "block": block, "piece": piece, "kind": "known", "payload": np.nan_to_num(values)}
-        return pa.Table.from_batches([one_row(row, names)])
-
-    piece = F.floor(F.col("position") / PIECE).cast("int").alias("piece")
-    placed = nodes.select("number", "block", "position", piece).join(scores, "number")
+    placed = nodes.select("number", "block", "position").join(scores, "number")
     labeled = placed.join(judged.select("number", "anomalous"), "number", "left").na.fill(-1, ["anomalous"])
-    return labeled.select("block", "position", "piece", *columns).groupBy("block", "piece").applyInArrow(pack, BLOCK)
+    return pack_blocks(labeled.select("block", "position", *columns), make)
 
 
 def _learner_blocks(raw: DataFrame, known: DataFrame, cells: DataFrame, layout: Layout, n_own: int) -> DataFrame:
@@ -237,9 +231,7 @@ def learner_attributes(
 
     ``x`` are those of :func:`hopsight.spark.graph.attribute_blocks`, with ``n_outputs`` columns.
     """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    layout, schema = placed.layout, arrow_schema(BLOCK)
+    layout = placed.layout
     if len(names) > MOST_LEARNED:
 
         def cut(row: Row) -> Iterator[Row]:
@@ -248,14 +240,8 @@ def learner_attributes(
         kept = [f"component {number + 1}" for number in range(min(LEARNED_COMPONENTS, n_outputs))]
         return map_rows(x.filter("kind = 'exact'"), cut, BLOCK), kept
 
-    def pack(key: Any, table: pa.Table) -> pa.Table:
-        block, piece = (part.as_py() for part in key)
-        order = np.argsort(table.column("position").to_numpy())
-        flat = table.column("features").combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        values = flat.reshape(table.num_rows, -1)[order].astype(np.float32).astype(np.float64)
-        row = {"fold": NO_FOLD, "block": block, "piece": piece, "kind": "raw", "payload": values}
-        return pa.Table.from_batches([one_row(row, schema)])
+    def make(rows: pa.RecordBatch) -> dict[str, Array]:
+        return {"raw": matrix_of(rows).astype(np.float32).astype(np.float64)}  # as the local engine
 
-    piece = F.floor(F.col("position") / PIECE).cast("int").alias("piece")
-    rows = placed.rows.select("id", "block", "position", piece).join(nodes.select("id", "features"), "id").drop("id")
-    return rows.groupBy("block", "piece").applyInArrow(pack, BLOCK), names
+    rows = placed.rows.select("id", "block", "position").join(nodes.select("id", "features"), "id")
+    return pack_blocks(rows.drop("id"), make), names
