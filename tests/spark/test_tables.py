@@ -126,13 +126,13 @@ def test_text_in_a_csv_is_a_number_in_its_usual_form_only(
     spark: Any, ids: list[str], typed: bool, integers: bool
 ) -> None:
     tables = read_inputs(frame(spark, {"u": ids, "v": ids}), frame(spark, {"id": ids, "x": [1, 2]}), typed=typed)
-    assert tables.integer_ids == integers
+    assert (dict(tables.nodes.dtypes)["id"] == "bigint") == integers
     assert sorted(str(row["id"]) for row in tables.nodes.collect()) == sorted(ids)
 
 
 def test_floats_without_a_fraction_are_integers(spark: Any) -> None:
     tables = read_inputs(frame(spark, {"u": [1.0, 2.0], "v": [2, 3]}), frame(spark, {"id": [1, 2, 3], "x": [1, 2, 3]}))
-    assert tables.integer_ids
+    assert dict(tables.nodes.dtypes)["id"] == "bigint"
     assert sorted(row["source"] for row in tables.edges.collect()) == [1, 2]
 
 

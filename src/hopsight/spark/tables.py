@@ -60,7 +60,6 @@ class Inputs:
     edges: DataFrame
     nodes: DataFrame
     columns: tuple[str, ...]  # of the nodes, without the id
-    integer_ids: bool
 
 
 def read_inputs(
@@ -101,7 +100,7 @@ def read_inputs(
     kind = "bigint" if all(are_integers.values()) else "string"
     ends = (_as_text(edges, end, are_integers[end]).cast(kind).alias(end) for end in ("source", "target"))
     nodes = nodes.withColumn("id", _as_text(nodes, "id", are_integers["id"]).cast(kind))
-    return Inputs(edges.select(*ends, "row"), nodes, tuple(kept), kind == "bigint")
+    return Inputs(edges.select(*ends, "row"), nodes, tuple(kept))
 
 
 def check_unique(nodes: DataFrame) -> None:
