@@ -37,7 +37,7 @@ FILES = (
     "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
     "evidence_textbook.json", "gpu.json", "growth.json", "growth_large.json", "thresholds.json",
     "thresholds_labeled.json", "hcm_speed.json", "older.json", "older_demo.json", "older_xeon.json",
-    "over_time.json", "over_time_published.json", "runs.json", "speed.json", "labels.json",
+    "over_time.json", "over_time_published.json", "runs.json", "speed.json", "labels.json", "p2p.json",
 )  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
 NAMES = {"cross_hcm": "**CrossHCM**", "dominant": "DOMINANT", FIRST: "CrossHCM, first version (commit afb7e4c)"}
@@ -211,6 +211,29 @@ def labeled(part: int) -> str:
     return labels.tables(raw("labels")).split("\n\n")[part]
 
 
+def several_types() -> str:
+    """ROC-AUC over the users of p2p without and with labels, and what a run takes by size."""
+    rows = raw("p2p")
+    found = {"no labels": [row["auc"] for row in rows if row["what"] == "default"]}
+    for method in ("learned", "forest", "forest on neighborhoods"):
+        found[f"100 labels: {method}"] = [row[method][0] for row in rows if row["what"] == "20+80"]
+    lines = [
+        [
+            name,
+            str(len(values)),
+            f"{digits(mean(values))} ± {digits(1.96 * np.std(values, ddof=1) / np.sqrt(len(values)))}",
+        ]
+        for name, values in found.items()
+    ]
+    sizes = [
+        [f"{row['edge rows']:,}", f"{row['processor']:.0f} s", f"{row['memory'] / 1e9:.2f} GB"]
+        for row in rows
+        if row["what"] == "copies"
+    ]
+    cost = markdown(["rows of edges", "processor time of two cores, tables to report", "peak memory"], sizes)
+    return markdown(["", "seeds or draws", "ROC-AUC over users"], lines) + "\n\n" + cost
+
+
 def over_time() -> str:
     """ROC-AUC of injected edges and of labeled flows."""
     published = json.loads((RAW / "over_time_published.json").read_text(encoding="utf-8"))["rows"]
@@ -288,6 +311,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "development": development, "reserved": reserved, "textbook": textbook, "thresholds": partial(thresholds, False),
     "thresholds_each": partial(thresholds, True), "thresholds_labeled": thresholds_labeled,
     "labels": partial(labeled, 0), "labels_short": labels_short, "labels_single": partial(labeled, 1),
+    "several_types": several_types,
     "over_time": over_time, "large": partial(grown, "growth_large.json"), "million": partial(grown, "growth.json"),
     "gpu": on_gpu, "older": partial(ratios, "older.json", "older", "commit afb7e4c"),
     "hcm_speed": hcm_speed, "older_demo": partial(ratios, "older_demo.json", "older", "commit afb7e4c"),

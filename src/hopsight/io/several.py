@@ -25,6 +25,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ OF_EDGES = (
 )
 OF_GRAPH = ("rank", "nodes", "edges")
 SHOWN = 6  # names of attributes in a line
+MISSPELLED = 0.8  # likeness of a type without a table to one that has a table
 LISTS = ("attributes", "ignore", "category")
 
 
@@ -459,9 +461,10 @@ def _types(name: str, ends: tuple[str, str], graph: Description) -> tuple[str, s
             kind = known[0] if len(known) == 1 else next((each for each in known if each.lower() in words), None)
         if kind is None:
             raise ValueError(f"column {column!r} may hold ids of any type: say {key} of the edges {name!r}")
-        near = suggest(kind, listed)
-        if kind not in listed and near:  # nearly called like a type that has a table
-            raise ValueError(f"{key} of the edges {name!r}: there is no table of nodes of type {kind!r}{near}")
+        if kind not in listed and get_close_matches(kind, listed, cutoff=MISSPELLED):  # a type needs no table
+            raise ValueError(
+                f"{key} of the edges {name!r}: there is no table of nodes of type {kind!r}{suggest(kind, listed)}"
+            )
         found.append(kind)
     return found[0], found[1]
 
