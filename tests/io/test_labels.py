@@ -72,6 +72,11 @@ def test_bad_labels_are_refused_in_one_sentence(graph: AttributedGraph, tmp_path
         read_labels(file, graph)
 
 
+def test_cases_that_are_not_in_the_graph_are_left_out(graph: AttributedGraph, caplog: pytest.LogCaptureFixture) -> None:
+    assert words(read_labels({"zoe": 1, "ann": 0, "7": 1}, graph)) == {0: "normal", 2: "anomalous"}
+    assert "1 labeled node of 3 is not in the graph, such as 'zoe': left out." in caplog.text
+
+
 def test_columns_of_a_file_of_cases_are_recognized(graph: AttributedGraph, tmp_path: Path) -> None:
     file = tmp_path / "cases.csv"
     file.write_text("Konto;Ergebnis;Team\nann;Betrug;A\n7;kein Betrug;B\n", encoding="utf-8-sig")

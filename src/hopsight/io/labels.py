@@ -14,6 +14,7 @@ from hopsight.canonical import Aside
 from hopsight.checks import Refusal, option, plural, shortened, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io.frames import open_table
+from hopsight.io.notices import notice
 from hopsight.io.rules import SINCE_1970
 from hopsight.io.sources import reading
 from hopsight.system.arrays import find_edges
@@ -83,8 +84,8 @@ def read_labels(source: Any, graph: AttributedGraph, anomalous_value: object = N
     Raises
     ------
     ValueError
-        If a column is missing or is an attribute, there are labels of more than two kinds, or a node or an edge is not
-        in the graph.
+        If a column is missing or is an attribute, there are labels of more than two kinds, or at least half of the
+        nodes or edges are not in the graph.
 
     Examples
     --------
@@ -109,11 +110,11 @@ def read_labels(source: Any, graph: AttributedGraph, anomalous_value: object = N
         except ValueError:
             missing.append(node)
     if missing:
-        raise ValueError(
-            f"{plural(len(missing), f'labeled {noun}')} of {len(pairs):,} "
-            f"{'is' if len(missing) == 1 else 'are'} not in the graph, such as {shortened(missing[0])}; correct or "
-            "remove them"
-        )
+        are = f"{'is' if len(missing) == 1 else 'are'} not in the graph, such as {shortened(missing[0])}"
+        sentence = f"{plural(len(missing), f'labeled {noun}')} of {len(pairs):,} {are}"
+        if 2 * len(missing) >= len(pairs):
+            raise ValueError(f"{sentence}; correct or remove them")
+        notice(f"{sentence}: left out.", None)
     means = meaning_of(set(words), anomalous_value)
     flags = np.array([int(means.get(word, -1)) for word in words], dtype=np.int64)
     return _merged(np.array(places, dtype=np.int64), flags, of_edges=of_edges)
