@@ -92,12 +92,13 @@ def test_equally_long_lists_become_one_column_per_entry() -> None:
 def test_empty_numbers_are_filled_and_flagged_or_refused_or_get_the_mean(values: Any) -> None:
     names, columns, notices = encoded("age", values)
     assert (names, columns) == (["age", "age=(missing)"], [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]])
-    assert "filled 1 empty cell with the mean of the column and flagged them as 'age=(missing)'" in notices[0]
+    mean = "Filled empty cells with the mean of the column"
+    assert notices == [f"{mean} and flagged them as '…=(missing)': 1 in 'age'."]
     with pytest.raises(ValueError, match="column 'age', row 2 is empty or NaN"):
         encoded("age", values, missing="refuse")
     names, columns, notices = encoded("age", values, missing="mean")
     assert (names, columns) == (["age"], [[1.0, 2.0, 3.0]])
-    assert "filled 1 empty cell with the mean" in notices[0]
+    assert notices == [f"{mean}: 1 in 'age'."]
 
 
 @pytest.mark.parametrize("values", [["a", "", "b"], ["a", None, "b"]])

@@ -34,10 +34,14 @@ NO_ATTRIBUTES = "there is no attribute column; every node needs at least one num
 
 
 class Block(NamedTuple):
-    """The attributes made from one table column: their names, and a (n_rows, len(names)) array or CSC array."""
+    """The attributes made from one table column: their names, and a (n_rows, len(names)) array or CSC array.
+
+    ``n_filled`` is the number of empty cells that got the mean.
+    """
 
     names: list[str]
     values: Any
+    n_filled: int = 0
 
 
 def encode(
@@ -93,18 +97,20 @@ def encode(
     (['age', 'city=Bern', 'city=Oslo'], [[31.0, 0.0, 1.0], [42.0, 1.0, 0.0]])
     """
     check_choice("missing", missing, rules.MISSING)
-    said: list[str] = []
+    filled: dict[str, int] = {}
 
     def encoded(column: pl.Series) -> Block | None:
         if column.name in category:
-            return _declared(column, missing, said)
+            return _declared(column, missing, notices)
         if ours and column.dtype.is_numeric() and not column.null_count():
             return Block([column.name], _compact(column.cast(pl.Float64).to_numpy()[:, None]))
-        return _block(column, missing, said, types)
+        block = _block(column, missing, notices, types)
+        if block is not None and block.n_filled:
+            filled[column.name] = block.n_filled
+        return block
 
     blocks = [block for block in map(encoded, columns) if block is not None]
-    for line in rules.joined(said):
-        notice(line, notices)
+    rules.notice_filled(filled, missing, notices, typed=types is not None)
     if not blocks:
         raise ValueError(NO_ATTRIBUTES)
     return _assemble(blocks, n_rows), [name for block in blocks for name in block.names]
@@ -182,14 +188,16 @@ def _numbers(
         return None
     if known.size == len(numbers) and np.isfinite(known).all():
         return Block([numbers.name], _compact(known[:, None]))
-    rules.check_numbers(numbers.name, numbers, missing, notices, typed=types is not None)
+    rules.check_numbers(numbers.name, numbers, missing)
     numbers = numbers.fill_nan(None)
+    n_empty = numbers.null_count()
     mean = numbers.drop_nulls().sort().mean()  # the same to the bit in any order of rows
     filled = (numbers if types is None else _with_type_means(numbers, types)).fill_null(mean).to_numpy()
     if missing != "fill":
-        return Block([numbers.name], _compact(filled[:, None]))
+        return Block([numbers.name], _compact(filled[:, None]), n_empty)
     flags = numbers.is_null().to_numpy().astype(filled.dtype)
-    return Block([numbers.name, rules.missing_name(numbers.name)], _compact(np.column_stack([filled, flags])))
+    names = [numbers.name, rules.missing_name(numbers.name)]
+    return Block(names, _compact(np.column_stack([filled, flags])), n_empty)
 
 
 def _with_type_means(numbers: pl.Series, types: Sequence[str]) -> pl.Series:
@@ -237,11 +245,12 @@ def _vectors(column: pl.Series, missing: str, notices: list[str] | None) -> Bloc
     if width == 0 or lengths.n_unique() > 1:
         rules.leave_out(column.name, "holds lists of different lengths, or empty ones", notices)
         return None
-    matrix = lists.list.explode().to_numpy().reshape(len(column), width)
-    entries = (pl.Series(f"{column.name}_{entry}", matrix[:, entry]) for entry in range(width))
+    cells = lists.list.explode().to_numpy().reshape(len(column), width)
+    entries = (pl.Series(f"{column.name}_{entry}", cells[:, entry]) for entry in range(width))
     blocks = [block for block in (_numbers(entry, missing, notices) for entry in entries) if block is not None]
     names = [name for block in blocks for name in block.names]
-    return Block(names, _compact(np.column_stack([_dense(block.values) for block in blocks])))
+    matrix = _compact(np.column_stack([_dense(block.values) for block in blocks]))
+    return Block(names, matrix, sum(block.n_filled for block in blocks))
 
 
 def _compact(values: NDArray[Any]) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, Self
@@ -631,9 +631,7 @@ def text_numbers(column: pl.Series, kind: TextKind) -> pl.Series:
     return words.str.to_lowercase().replace_strict(BOOLEANS, default=None, return_dtype=pl.Float64)
 
 
-def check_numbers(
-    name: str, numbers: pl.Series, missing: str, notices: list[str] | None, *, typed: bool = False
-) -> None:
+def check_numbers(name: str, numbers: pl.Series, missing: str) -> None:
     """Refuse infinite numbers and, unless they are to be imputed, empty cells: null and NaN."""
     infinite = first_cell(numbers.is_infinite().fill_null(False))
     if infinite is not None:
@@ -645,29 +643,22 @@ def check_numbers(
     check_missing(name, first_cell(empty), missing)
     if n_empty == len(numbers):
         raise ValueError(f"column {name!r} is empty; pass {option('ignore', [name])}")
-    flagged = f" and flagged them as {missing_name(name)!r}" if missing == "fill" else ""
-    filled = plural(n_empty, "empty cell")
-    whose = "node's type" if typed else "column"
-    notice(f"Column {name!r}: filled {filled} with the mean of the {whose}{flagged}.", notices)
 
 
-_FILLED = re.compile(r"Column ('.*'): filled [\d,]+ empty cells? with the mean of the (column|node's type)( and .*)?\.")
+def notice_filled(counts: Mapping[str, int], missing: str, notices: list[str] | None, *, typed: bool) -> None:
+    """Say in one line which columns of numbers had empty cells, and what these got.
 
-
-def joined(notices: Sequence[str]) -> list[str]:
-    """Return notices with one line for all columns whose empty cells were filled.
-
-    >>> start = "Column '{0}': filled {1} with the mean of the column and flagged them as '{0}=(missing)'."
-    >>> joined([start.format("age", "2 empty cells"), "Left out 1 row.", start.format("income", "1 empty cell")])
-    ["Filled empty cells of 2 columns with the mean and flagged them: 'age', 'income'.", 'Left out 1 row.']
+    >>> kept: list[str] = []
+    >>> notice_filled({"age": 2, "income": 1}, "fill", kept, typed=False)
+    >>> kept
+    ["Filled empty cells with the mean of the column and flagged them as '…=(missing)': 2 in 'age', 1 in 'income'."]
     """
-    found = [match for match in map(_FILLED.fullmatch, notices) if match]
-    if len(found) < 2:
-        return list(notices)
-    shown = ", ".join(match[1] for match in found[:MOST_LISTED]) + (", …" if len(found) > MOST_LISTED else "")
-    flagged = " and flagged them" if found[0][3] else ""
-    line = f"Filled empty cells of {len(found):,} columns with the mean{flagged}: {shown}."
-    return [line, *(each for each in notices if not _FILLED.fullmatch(each))]
+    if not counts:
+        return
+    shown = [f"{count:,} in {name!r}" for name, count in list(counts.items())[:MOST_LISTED]]
+    flagged = f" and flagged them as '…={MISSING_CATEGORY}'" if missing == "fill" else ""
+    listed = ", ".join([*shown, *(["…"] if len(counts) > MOST_LISTED else [])])
+    notice(f"Filled empty cells with the mean of the {'type' if typed else 'column'}{flagged}: {listed}.", notices)
 
 
 def check_categories(
