@@ -658,7 +658,8 @@ def notice_filled(counts: Mapping[str, int], missing: str, notices: list[str] | 
     shown = [f"{count:,} in {name!r}" for name, count in list(counts.items())[:MOST_LISTED]]
     flagged = f" and flagged them as '…={MISSING_CATEGORY}'" if missing == "fill" else ""
     listed = ", ".join([*shown, *(["…"] if len(counts) > MOST_LISTED else [])])
-    notice(f"Filled empty cells with the mean of the {'type' if typed else 'column'}{flagged}: {listed}.", notices)
+    whose = "node's type" if typed else "column"
+    notice(f"Filled empty cells with the mean of the {whose}{flagged}: {listed}.", notices)
 
 
 def check_categories(
