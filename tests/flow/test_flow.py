@@ -59,6 +59,8 @@ def test_an_amount_that_returns_is_a_cycle_of_the_nodes_that_it_passed() -> None
     assert facts(graph, "cycle", 5) is None
     late = bank([(k, (k + 1) % 4, 5000.0, 40.0 + 5.0 * k) for k in range(4)], 4)  # each hop after five days
     assert facts(late, "cycle", 2) is None
+    back = bank([(0, 1, 5000.0, 40.0), (1, 0, 5000.0, 41.0)], 2)
+    assert flow_of(back).raw[2, 0] > 0.0 and facts(back, "cycle", 0) is None
 
 
 def test_amounts_just_below_a_limit_and_amounts_unlike_before_are_named() -> None:

@@ -132,6 +132,19 @@ def test_times_and_amounts_are_found_as_detect_finds_them_unless_they_are_catego
         assert (found.time, found.amount, found.currency, found.shown) == (expected, "amount", "currency", "%Y-%m-%d")
 
 
+def test_columns_are_found_by_their_words_also_where_all_cells_are_text() -> None:
+    columns = {
+        "from": ["1", "x2"],
+        "to": ["3", "4"],
+        "Amount Paid": ["3.50", "4.00"],
+        "Payment Currency": ["EUR", "USD"],
+    }
+    frame = pl.DataFrame(columns | {"time": ["15", "75"]})
+    with TemporaryDirectory() as folder, sorted_events(frame, Columns(), Path(folder)) as events:
+        found = events.columns
+    assert (found.time, found.amount, found.currency) == ("time", "Amount Paid", "Payment Currency")
+
+
 def test_amounts_of_another_currency_count_by_what_is_usual_in_it() -> None:
     """Yen are 100 times as many as euros: 20,000 of them are as unusual as 200 euros."""
     rows = [("EUR", 10.0)] * 11 + [("JPY", 1000.0)] * 10 + [("JPY", 20_000.0), ("EUR", 200.0), ("USD", 7.0)]

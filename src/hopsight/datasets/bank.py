@@ -92,11 +92,7 @@ class _Plan:
     ring_size: int
     n_takeovers: int
     n_hubs: int
-    hub_payments: tuple[int, int]
     passed_on: tuple[float, float]
-    activity: float
-    spread: float
-    parties: float
 
 
 class _Ledger:
@@ -124,8 +120,8 @@ class _Ledger:
         return np.asarray(chosen, dtype=np.int64)
 
     def sized(self, median: float, sigma: float, size: Any = None) -> FloatArray:
-        """Return amounts of a log-normal distribution, which ``spread`` makes wider."""
-        return np.asarray(median * np.exp(sigma * self.plan.spread * self.rng.standard_normal(size)))
+        """Return amounts of a log-normal distribution."""
+        return np.asarray(median * np.exp(sigma * self.rng.standard_normal(size)))
 
     def hour(self, size: Any = None, low: float = 7.5, high: float = 22.5) -> FloatArray:
         """Return times of the day, as shares of it."""
@@ -147,11 +143,7 @@ def bank_tables(
     ring_size: int = 8,
     n_takeovers: int = 15,
     n_hubs: int = 5,
-    hub_payments: tuple[int, int] = (28, 40),
     passed_on: tuple[float, float] = (0.85, 0.98),
-    activity: float = 1.0,
-    spread: float = 1.0,
-    parties: float = 1.0,
 ) -> Bank:
     """Return the tables of a bank with planted fraud.
 
@@ -164,15 +156,9 @@ def bank_tables(
         Number of accounts, and the seed of everything random.
     days
         Length of the record.
-    n_rings, ring_size, n_takeovers, n_hubs, hub_payments, passed_on
-        What is planted: how many rings of how many mules, takeovers and hubs, the fewest and most payments to a hub,
-        and the smallest and largest share that it sends on.
-    activity
-        How much ordinary people transfer, 1 = about six transfers each.
-    spread
-        How widely ordinary amounts vary: 1 = as log-normals with σ of .3 to .9.
-    parties
-        How many weddings, holidays and other ordinary bursts there are.
+    n_rings, ring_size, n_takeovers, n_hubs, passed_on
+        What is planted: how many rings of how many mules, takeovers and hubs, and the smallest and largest share that a
+        hub sends on.
 
     Examples
     --------
@@ -181,7 +167,7 @@ def bank_tables(
     [('hub', 5), ('mule', 40), ('takeover', 15)]
     """
     check_count("n", n, low=200)
-    plan = _Plan(n, days, n_rings, ring_size, n_takeovers, n_hubs, hub_payments, passed_on, activity, spread, parties)
+    plan = _Plan(n, days, n_rings, ring_size, n_takeovers, n_hubs, passed_on)
     ledger = _Ledger(plan, np.random.default_rng(seed))
     for live in (_salaries, _rents, _clubs, _shops, _friends, _parties, _purchases):
         live(ledger)
@@ -224,7 +210,7 @@ def _monthly(ledger: _Ledger, who: IntArray, to: IntArray, amount: FloatArray, f
 
 
 def _salaries(ledger: _Ledger) -> None:
-    who = ledger.some(0.3 * ledger.plan.activity)
+    who = ledger.some(0.3)
     employer = ledger.popular("employer", who.size)
     payday = ledger.rng.integers(24, 29, ledger.plan.n)[employer]
     months = _months(ledger, payday)
@@ -233,10 +219,10 @@ def _salaries(ledger: _Ledger) -> None:
 
 
 def _rents(ledger: _Ledger) -> None:
-    who = ledger.some(0.16 * ledger.plan.activity)
+    who = ledger.some(0.16)
     rent = np.round(ledger.sized(750.0, 0.35, who.size), -1)
     _monthly(ledger, who, ledger.popular("landlord", who.size), rent, ledger.rng.integers(1, 5, who.size))
-    heads = ledger.some(0.02 * ledger.plan.activity)  # of flat shares: who collects the rent and passes it on
+    heads = ledger.some(0.02)  # of flat shares: who collects the rent and passes it on
     for head in heads:
         mates = ledger.rng.choice(ledger.people, size=int(ledger.rng.integers(2, 4)), replace=False)
         share = np.round(ledger.sized(400.0, 0.2), -1)
@@ -246,7 +232,7 @@ def _rents(ledger: _Ledger) -> None:
 
 
 def _clubs(ledger: _Ledger) -> None:
-    who = ledger.some(0.12 * ledger.plan.activity)
+    who = ledger.some(0.12)
     club = ledger.popular("club", who.size)
     fee = np.round(ledger.sized(30.0, 0.5, ledger.plan.n))[club]
     _monthly(ledger, who, club, fee, ledger.rng.integers(1, 29, ledger.plan.n)[club])
@@ -256,7 +242,7 @@ def _clubs(ledger: _Ledger) -> None:
 
 
 def _shops(ledger: _Ledger) -> None:
-    size = round(1.6 * ledger.plan.activity * ledger.people.size)
+    size = round(1.6 * ledger.people.size)
     days = np.floor(ledger.rng.uniform(0.0, ledger.plan.days, size)) + ledger.hour(size)
     ledger.pay(
         ledger.rng.choice(ledger.people, size), ledger.popular("shop", size), ledger.sized(38.0, 0.9, size), days
@@ -271,7 +257,7 @@ def _friends(ledger: _Ledger) -> None:
     """Let people pay friends, who are few, and be paid back within days."""
     place = np.arange(ledger.people.size)
     circle = ledger.rng.permutation(ledger.people)
-    size = round(1.3 * ledger.plan.activity * ledger.people.size)
+    size = round(1.3 * ledger.people.size)
     who = ledger.rng.choice(place, size)
     friend = (who + ledger.rng.geometric(0.35, size) * ledger.rng.choice([-1, 1], size)) % place.size
     amount = ledger.sized(40.0, 0.9, size)
@@ -286,7 +272,7 @@ def _friends(ledger: _Ledger) -> None:
 
 def _parties(ledger: _Ledger) -> None:
     """Let people give at weddings, and collect for holidays and presents."""
-    scale = ledger.plan.parties * ledger.plan.n / 2400.0
+    scale = ledger.plan.n / 2400.0
     for _ in range(round(6 * scale)):
         couple, *guests = ledger.rng.choice(ledger.people, size=int(ledger.rng.integers(15, 32)), replace=False)
         day = ledger.rng.uniform(5.0, ledger.plan.days - 10.0)
@@ -307,7 +293,7 @@ def _parties(ledger: _Ledger) -> None:
 
 def _purchases(ledger: _Ledger) -> None:
     """Let a few people buy a car, lend, inherit or move savings: single large amounts."""
-    size = round(0.05 * ledger.plan.activity * ledger.people.size)
+    size = round(0.05 * ledger.people.size)
     source, target = ledger.rng.choice(ledger.people, (2, size))
     days = np.floor(ledger.rng.uniform(0.0, ledger.plan.days, size)) + ledger.hour(size)
     ledger.pay(source, target, np.round(ledger.sized(3500.0, 0.6, size), -2), days, "online")
@@ -353,7 +339,7 @@ def _ring(ledger: _Ledger, members: IntArray) -> None:
 def _hub(ledger: _Ledger, account: int, others: IntArray) -> None:
     """Let strangers pay just below 1,000 within six days, and most of it leave soon after."""
     rng = ledger.rng
-    count = int(rng.integers(ledger.plan.hub_payments[0], ledger.plan.hub_payments[1] + 1))
+    count = int(rng.integers(28, 41))
     strangers = rng.choice(others, size=count, replace=False)
     day = rng.uniform(2.0, ledger.plan.days - 9.0)
     amounts, days = rng.uniform(880.0, 996.0, count), day + np.sort(rng.uniform(0.0, 6.0, count))

@@ -73,32 +73,6 @@ class FlowBaseline:
     typical: FloatArray
     limits: FloatArray
 
-    @classmethod
-    def fit(cls, events: Events, n_nodes: int) -> FlowBaseline:
-        """Fit what is usual to some events."""
-        names = np.array(events.currencies or ("",), dtype=object)
-        usual = cls(
-            np.array([_day(events.time)]),
-            np.zeros((2, 2, len(WIDTHS), N_SIZES)),
-            np.zeros((2, 2, len(WIDTHS), len(fields(Tail)))),
-            id_hashes(names),
-            np.array([_typical(_of_currency(events, each)) for each in range(names.size)]),
-            np.full(N_LIMITS, 0.5),
-        )
-        flow = Flow(events, n_nodes, usual)
-        if events.time is not None:
-            for way in (0, 1):
-                for series, each in enumerate(flow.windows[way]):
-                    for width, found in enumerate(each):
-                        usual.counts[way, series, width] = _usual_by_size(found[:, 0], flow.others(way, found))
-                        beyond = flow.beyond_usual(way, series, width)
-                        usual.windows[way, series, width] = fit_tail(beyond).numbers()
-        if events.amount is not None:
-            limit, below = flow.near_limit
-            tally = np.array([np.bincount(limit[below == side], minlength=N_LIMITS + 1)[1:] for side in (0, 1)])
-            usual.limits[:] = (tally[1] + 5.0) / (tally.sum(axis=0) + 10.0)
-        return usual
-
     def of_currency(self, events: Events) -> FloatArray:
         """Return median and deviation of log amounts for each currency; an unknown one is judged by itself."""
         known = {int(each): row for each, row in zip(self.currencies, self.typical, strict=True)}
@@ -122,6 +96,32 @@ class Flow:
     given: Events = field(repr=False)
     n_nodes: int
     usual: FlowBaseline = field(repr=False)
+
+    @classmethod
+    def fit(cls, events: Events, n_nodes: int) -> Flow:
+        """Return the evidence of some events, judged by what is usual among themselves."""
+        names = np.array(events.currencies or ("",), dtype=object)
+        usual = FlowBaseline(
+            np.array([_day(events.time)]),
+            np.zeros((2, 2, len(WIDTHS), N_SIZES)),
+            np.zeros((2, 2, len(WIDTHS), len(fields(Tail)))),
+            id_hashes(names),
+            np.array([_typical(_of_currency(events, each)) for each in range(names.size)]),
+            np.full(N_LIMITS, 0.5),
+        )
+        flow = cls(events, n_nodes, usual)
+        if events.time is not None:
+            for way in (0, 1):
+                for series, each in enumerate(flow.windows[way]):
+                    for width, found in enumerate(each):
+                        usual.counts[way, series, width] = _usual_by_size(found[:, 0], flow.others(way, found))
+                        beyond = flow.beyond_usual(way, series, width)
+                        usual.windows[way, series, width] = fit_tail(beyond).numbers()
+        if events.amount is not None:
+            limit, below = flow.near_limit
+            tally = np.array([np.bincount(limit[below == side], minlength=N_LIMITS + 1)[1:] for side in (0, 1)])
+            usual.limits[:] = (tally[1] + 5.0) / (tally.sum(axis=0) + 10.0)
+        return flow
 
     @cached_property
     def order(self) -> IntArray:
@@ -499,10 +499,10 @@ class Flow:
     def of_events(self) -> FloatArray:
         """(4, n_events) how much of the evidence about an end of each event rests on that event; 0 where there is none.
 
-        The larger of both ends counts. An event in the busiest window of a node has its burst, and if that is one of
-        new partners, only one with a new partner has. With I what of the event went on or came from what was passed on,
-        its share of the amount times pass_through counts. Of a cycle or chain, each event has what it counts together.
-        An amount counts what it is unlike others, and if it is just below the limit what that says of the node.
+        The larger of both ends counts. An event in the busiest window of a node has its burst; if that is one of new
+        partners, an event with an old one has not. The share of an event that came in and went out again counts times
+        pass_through, and each event of a cycle or chain what the links count together. An amount counts as far as it is
+        unlike others; just below a limit, what that says of the node is added.
         """
         timed, valued = self.events.time is not None, self.events.amount is not None
         none = np.zeros(self.events.size)
@@ -573,7 +573,8 @@ def flow_of(graph: AttributedGraph, usual: FlowBaseline | None = None) -> Flow |
     """Return the evidence from the events of a graph, judged by a baseline or by its own; None without events."""
     if graph.events is None or not graph.events.size:
         return None
-    return Flow(graph.events, graph.n_nodes, usual or FlowBaseline.fit(graph.events, graph.n_nodes))
+    parts = graph.events, graph.n_nodes
+    return Flow.fit(*parts) if usual is None else Flow(*parts, usual)
 
 
 def limit_value(number: int) -> float:

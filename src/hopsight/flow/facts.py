@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hopsight.checks import check_choice
 from hopsight.flow.evidence import (
     KINDS,
+    LEAST_MEMBERS,
     PASSING_DAYS,
     PRIOR,
     WIDTHS,
@@ -177,7 +178,7 @@ def facts(graph: AttributedGraph, kind: str, node: int, usual: FlowBaseline | No
     flow = flow_of(graph, usual)
     if flow is None or not flow.raw[KINDS.index(kind), node] > 0.0:
         return None
-    readers: dict[str, Callable[[Flow, int], Facts]] = {
+    readers: dict[str, Callable[[Flow, int], Facts | None]] = {
         "burst": _burst, "pass_through": _passing, "cycle": _cycle, "amount": _amount,
     }  # fmt: skip
     return readers[kind](flow, node)
@@ -246,9 +247,11 @@ def _passing(flow: Flow, node: int) -> PassThroughFacts:
     )
 
 
-def _cycle(flow: Flow, node: int) -> CycleFacts:
+def _cycle(flow: Flow, node: int) -> CycleFacts | None:
     chain = flow.chain_of(node)
     nodes = np.append(flow.events.source[chain], flow.events.target[chain[-1]])
+    if np.unique(nodes).size < LEAST_MEMBERS:  # it was paid back
+        return None
     return CycleFacts(
         bool(nodes[0] == nodes[-1]),
         nodes,

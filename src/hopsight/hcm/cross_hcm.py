@@ -622,10 +622,11 @@ class CrossHCM(Detector):
         """Return the flow evidence of every node and event; None without amounts and times, then or now."""
         has_events = graph.events is not None and graph.events.size > 0
         if refit:
-            self.flow_baseline_ = FlowBaseline.fit(graph.events, graph.n_nodes) if has_events else None
-        if self.flow_baseline_ is None or not has_events:
-            return None
-        return Flow(graph.events, graph.n_nodes, self.flow_baseline_)
+            flow = Flow.fit(graph.events, graph.n_nodes) if has_events else None
+            self.flow_baseline_ = None if flow is None else flow.usual
+            return flow
+        usual = self.flow_baseline_
+        return Flow(graph.events, graph.n_nodes, usual) if has_events and usual is not None else None
 
     def _weigh_relations(self, graph: AttributedGraph, *, refit: bool) -> None:
         """Add the evidence of relations to other types, if the graph of the fit has any."""

@@ -400,6 +400,11 @@ def is_money_name(name: str) -> bool:
     return words[-1] in MONEY or (words[0] in MONEY and not AMOUNTS.intersection(words[1:]))
 
 
+def is_currency_name(name: str) -> bool:
+    """Return whether one of the words of a column's name means currency."""
+    return not set(normalized_name(name).split("_")).isdisjoint(CURRENCY_NAMES)
+
+
 def _are_currencies(name: str, words: pl.Series) -> bool:
     """Return whether a column is called like a currency and holds codes, signs or names of currencies.
 
@@ -408,7 +413,7 @@ def _are_currencies(name: str, words: pl.Series) -> bool:
     >>> [_are_currencies(name, codes) for name in ("Payment Currency", "ccy", "channel")], _are_currencies("ccy", kinds)
     ([True, True, False], False)
     """
-    if not set(normalized_name(name).split("_")) & set(CURRENCY_NAMES):
+    if not is_currency_name(name):
         return False
     known = words.drop_nulls().unique()
     return 0 < len(known) <= MOST_CURRENCIES and not known.str.contains(r"\d").any()

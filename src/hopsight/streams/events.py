@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, plural, shortened
 from hopsight.io import ids
-from hopsight.io.edges import CURRENCY_NAMES, edge_columns, find_ends, find_time, is_money_name
+from hopsight.io.edges import edge_columns, find_ends, find_time, is_currency_name, is_money_name
 from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column, read_flags
 from hopsight.io.notices import notice
@@ -206,19 +206,26 @@ def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns
     frame = next(table.blocks(names, HEAD, text=[]), None) if names else None
     if frame is None:
         frame = pl.DataFrame()
-    time = columns.time or find_time(frame, [name for name in frame.columns if name not in columns.category])
+    names = [name for name in frame.columns if name not in columns.category]
+    time = columns.time or find_time(frame, names) or find_time(_with_numbers(frame), names)
     if time is None:
         raise Refusal("time_column", "is needed: no column looks like the time of an event")
     if columns.time is None:
         notice(f"Read column {time!r} as the time of each event.", None)
-    special = {first_known(frame.columns, known) for known in (WEIGHT_NAMES, CURRENCY_NAMES)} - {time}
-    money = [name for name in frame.columns if name != time and (name in special or is_money_name(name))]
+    weight = first_known(frame.columns, WEIGHT_NAMES)
+    named = (weight == name or is_money_name(name) or is_currency_name(name) for name in frame.columns)
+    money = [name for name, chosen in zip(frame.columns, named, strict=True) if chosen and name != time]
     found = replace(edge_columns(frame, money, category=columns.category, notices=[]), time=time)
     amount = columns.amount or found.amount
     currency = None if amount is None else found.currency
-    if currency is not None:
-        notice(f"Read column {currency!r} as the currency of the amounts in column {amount!r}.", None)
     return replace(columns, time=time, amount=amount, currency=currency)
+
+
+def _with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table whose columns of numbers are numbers, also where all cells were read as text."""
+    texts = [column for column in frame if column.dtype == pl.String]
+    numbers = [(text, text.cast(pl.Float64, strict=False)) for text in texts]
+    return frame.with_columns([number for text, number in numbers if number.null_count() == text.null_count()])
 
 
 def _in_time(
