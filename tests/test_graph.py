@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hopsight.canonical import Events
 from hopsight.graph import AttributedGraph
 
 X3 = np.array([[1.0], [2.0], [3.0]])
@@ -216,3 +217,14 @@ def test_a_changed_matrix_of_another_graph_is_checked_again() -> None:
     matrix.data[1] = 0.0
     assert AttributedGraph(matrix, X3).n_edges == 1
     assert AttributedGraph(first.adjacency, X3, directed=True).n_edges == 4
+
+
+def test_an_undirected_edge_is_named_as_most_of_its_events_go_whatever_the_order_of_nodes() -> None:
+    rows = [("a", "b"), ("c", "b"), ("c", "b"), ("b", "c"), ("d", "a"), ("a", "d"), ("d", "c")]
+    for ids in (["a", "b", "c", "d"], ["d", "b", "a", "c"]):
+        source, target = (np.array([ids.index(row[end]) for row in rows]) for end in (0, 1))
+        graph = AttributedGraph.from_edges(
+            source, target, np.zeros((4, 1)), node_ids=ids, events=Events(source, target, amount=np.ones(7))
+        )
+        named = {tuple(graph.node_ids[edge]) for edge in graph.directions.T}
+        assert named == {("a", "b"), ("c", "b"), ("a", "d"), ("d", "c")}

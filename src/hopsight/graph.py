@@ -27,7 +27,7 @@ from hopsight.canonical import (
     texts,
 )
 from hopsight.checks import plural
-from hopsight.system.arrays import Positions, frozen, id_hashes, ids_ascend
+from hopsight.system.arrays import Positions, frozen, id_hashes, ids_ascend, sorted_by_id
 
 _BACK = 1 << 32  # an edge from the larger position to the smaller one counts this much, where both are counted
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
@@ -244,6 +244,22 @@ class AttributedGraph:
         upper = self.adjacency if self.directed else sp.triu(self.adjacency, k=1, format="csr")
         source = np.repeat(np.arange(self.n_nodes, dtype=np.int64), np.diff(upper.indptr))
         return frozen(np.stack([source, upper.indices.astype(np.int64)]))
+
+    @cached_property
+    def directions(self) -> NDArray[np.int64]:
+        """Every edge once, as tables name it: from the end that sent more of its events; else in the order of ids."""
+        if self.directed:
+            return self.edges
+        source, target = self.edges
+        place = np.empty(self.n_nodes, dtype=np.int64)
+        place[sorted_by_id(self.node_ids)] = np.arange(self.n_nodes)
+        sent = np.zeros(self.n_edges)
+        if self.events is not None:
+            ends = (self.events.source, self.events.target)
+            counts = sp.csr_array((np.ones(self.events.size), ends), self.adjacency.shape)
+            sent = np.asarray(counts[source, target] - counts[target, source])
+        turned = (sent < 0) | ((sent == 0) & (place[source] > place[target]))
+        return frozen(np.where(turned, self.edges[::-1], self.edges))
 
     def attributes_without(self, absent: NDArray[np.bool_]) -> Attributes:
         """Return the attributes as if some edges did not exist: what was derived from the edges is derived again."""

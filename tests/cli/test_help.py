@@ -81,3 +81,9 @@ def test_a_shell_completes_commands(capsys: pytest.CaptureFixture[str], monkeypa
 def test_an_error_names_the_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["detect", "--seed", "-3", "--detector", "lof", "--quiet"]) == 2
     assert capsys.readouterr().err == "hopsight: --seed must be at least 0, got -3\n"
+
+
+def test_commands_that_read_a_graph_have_every_option_that_a_message_may_name() -> None:
+    named = set(PANELS["Reading the graph"])
+    for name in ("detect", "score", "describe", "inject", "convert"):
+        assert named <= {each.name for each in commands()[name].params}, name

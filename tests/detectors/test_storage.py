@@ -254,18 +254,34 @@ def test_a_forged_checksum_sets_fitted_values_only(folder: Path, name: str) -> N
         load_detector(folder)
 
 
-@pytest.mark.parametrize("name", ["optimizer", "prediction", "score", "precision"])
-def test_a_word_that_a_parameter_does_not_know_is_refused(name: str, tmp_path: Path) -> None:
-    quick("hcm").fit(two_groups(0, n_each=20)).save(tmp_path / "model")
+@pytest.mark.parametrize(
+    ("detector", "names"),
+    [
+        ("hcm", ["optimizer", "prediction", "score", "precision"]),
+        ("dominant", ["decoder", "final_activation", "loss", "initial", "scaling"]),
+        ("resgcn", ["scaling"]),
+        ("lof", ["scaling"]),
+        ("amen", ["norm", "aggregate", "boundary_sim", "scaling"]),
+        ("radar", ["scaling"]),
+        ("anomalous", ["solver", "scaling"]),
+        ("madan", ["t", "isolated"]),
+    ],
+)
+def test_a_word_that_a_parameter_does_not_know_is_refused(detector: str, names: list[str], tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    quick(detector).fit(two_groups(0, n_each=20)).save(folder)
+    content, arrays = (folder / "detector.json").read_bytes(), (folder / "arrays.safetensors").read_bytes()
+    for name in names:
 
-    def forge(record: dict[str, Any]) -> None:
-        record["parameters"][name] = "banana"
-        record.pop("checksum")
-        record["checksum"] = storage._checksum(record, (tmp_path / "model" / "arrays.safetensors").read_bytes())
+        def forge(record: dict[str, Any], name: str = name) -> None:
+            record["parameters"][name] = "banana"
+            record.pop("checksum")
+            record["checksum"] = storage._checksum(record, arrays)
 
-    edit_record(forge)(tmp_path / "model")
-    with pytest.raises(ValueError, match=f"is damaged: {name} must be one of .*banana"):
-        load_detector(tmp_path / "model")
+        (folder / "detector.json").write_bytes(content)
+        edit_record(forge)(folder)
+        with pytest.raises(ValueError, match=f"is damaged: {name} must be one of .*banana"):
+            load_detector(folder)
 
 
 def test_no_pickle_is_written(folder: Path) -> None:

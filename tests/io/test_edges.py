@@ -236,3 +236,37 @@ def test_dates_are_shown_as_the_file_writes_them(dates: list[str | None], patter
     graph = load(payments(day=dates), notices=notices)
     assert graph.events.dates == pattern
     assert f"Column 'day' of the edge list: filled 1 empty cell with the median, {filled}." in notices
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ({"time": ["2024-05-31", "2024-06-01", "2024-06-02", "0001-01-01"]}, "'0001-01-01' is not a date"),
+        ({"time": ["31/05/2024", "30/05/2024", "29/05/2024", "01/01/0001"]}, "'01/01/0001' is not a date"),
+    ],
+)
+def test_a_date_that_stands_for_none_is_refused(column: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sorted_in(column)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("amount", ["１２", "３", "４"]),
+        ("amount", ["1,234.56", "1.234,56", "1k"]),
+        ("Date", ["31. Mai", "1. Juni", "1. Juni"]),
+    ],
+)
+def test_text_under_the_name_of_an_amount_or_a_time_is_said(name: str, words: list[str]) -> None:
+    found, notices = sorted_in({name: [*words, words[0]]})
+    assert list(found.categories) == [name]
+    assert notices == [f"Column {name!r} holds text, such as {words[0]!r}, and is read as categories."]
+
+
+@pytest.mark.parametrize("role", ["weight_column", "time_column"])
+def test_an_end_is_neither_weight_nor_time(role: str) -> None:
+    edges = pl.DataFrame({"source": ["a", "b", "c"], "target": ["b", "c", "a"], "amount": [1.0, 2.0, 3.0]})
+    for column, ignore in (("target", ()), ("amount", ("amount",))):
+        with pytest.raises(ValueError, match=f"column '{column}' cannot be the"):
+            load(edges, ignore=ignore, **{role: column})

@@ -140,6 +140,14 @@ def test_a_view_of_a_hostile_database_reads_no_other_file_and_ends(tmp_path: Pat
             read(tmp_path / name)
 
 
+def test_a_query_creates_no_file(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "b.db")) as connection:
+        connection.execute("CREATE TABLE t (a, b)")
+    with pytest.raises(ValueError, match="too many attached databases"):
+        load(f"{tmp_path}/b.db?query=ATTACH '{tmp_path}/new.db' AS n")
+    assert not (tmp_path / "new.db").exists()
+
+
 def test_reading_a_database_with_a_log_writes_nothing_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "bank.db"
     with closing(sqlite3.connect(path)) as writer:

@@ -149,3 +149,10 @@ def test_a_node_table_says_which_kind_a_node_is() -> None:
         read(nodes=nodes.head(1).drop("kind"))
     with pytest.raises(ValueError, match="type 'shop' of a node is neither 'user' nor 'item'"):
         read(nodes=nodes.with_columns(kind=pl.lit("shop")), type_column="kind")
+
+
+@pytest.mark.parametrize("kind", [pl.Binary, pl.Object])
+def test_ids_that_cannot_be_written_are_refused(kind: Any) -> None:
+    source = pl.Series("source", [b"a", b"\xff"], dtype=kind)
+    with pytest.raises(ValueError, match=r"column 'source' holds .*, not node ids"):
+        load(pl.DataFrame([source, pl.Series("target", ["b", "c"])]))

@@ -30,6 +30,7 @@ def opened(browser: Any, served: Served) -> Iterator[Any]:
 def watched(context: Any, served: Served) -> tuple[Any, list[str]]:
     page, troubles = context.new_page(), []
     page.on("console", lambda message: troubles.append(f"console: {message.text}"))
+    page.on("response", lambda got: got.status != 403 or got.url == f"{served.address}/" or troubles.append(got.url))
     page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
     page.on("dialog", lambda dialog: (troubles.append("a dialog opened"), dialog.dismiss()))
     page.on("request", lambda request: request.url.startswith(served.address) or troubles.append(request.url))

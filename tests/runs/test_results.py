@@ -128,7 +128,7 @@ def test_edges_come_farthest_first(tmp_path: Path) -> None:
     table = rows(tmp_path / "edges.csv")
     assert list(table[0]) == ["source", "target", "rank", "hop", "probability", "variance", "reason"]
     assert table[0]["reason"] == "looks 2.5 hops apart"
-    assert [(row["source"], row["target"]) for row in table] == [("c", "'=d"), ("b", "c"), ("a", "b")]
+    assert [(row["source"], row["target"]) for row in table] == [("'=d", "c"), ("b", "c"), ("a", "b")]
     assert [float(row["variance"]) for row in table] == [0.25, 0.5, 0.0]
 
 

@@ -147,3 +147,12 @@ def test_refuses_a_folder_of_another_kind(tmp_path: Path) -> None:
         watch(tmp_path / "none", tmp_path)
     with pytest.raises(ValueError, match="no finished run"):
         watch(tmp_path, tmp_path)
+
+
+def test_a_file_that_is_refused_changes_nothing(begun: tuple, tmp_path: Path) -> None:
+    folder = shutil.copytree(begun[0], tmp_path / "run")
+    before = contents(folder)
+    (tmp_path / "bad.csv").write_text("source,target,time,amount\na,b,2024-01-01,1\na,b,soon,1\n")
+    with pytest.raises(ValueError, match="'soon' is not a time"):
+        watch(folder, tmp_path / "bad.csv")
+    assert contents(folder) == before

@@ -85,10 +85,13 @@ class AMEN(Detector):
     scaling: str = "minmax"
     n_components: int | None = None
 
-    def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
+    def check(self) -> None:
+        """Refuse a parameter outside its range."""
         check_choice("norm", self.norm, NORMS)
         check_choice("boundary_sim", self.boundary_sim, BOUNDARY_SIMILARITIES)
         check_choice("scaling", self.scaling, SCALINGS)
+
+    def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
         attributes, _ = transformed(graph, n_components=self.n_components, rng=rng)
         self.boundary_sim_ = self.boundary_sim
         if self.boundary_sim == "auto":

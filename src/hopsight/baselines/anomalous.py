@@ -101,7 +101,6 @@ class ANOMALOUS(Detector):
     scaling: str = "column"
 
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
-        self._check()
         check_memory("ANOMALOUS", self._bytes_needed(graph))
         X = self._prepare(graph, rng)
         _warn_if_slow(*X.shape)
@@ -127,7 +126,8 @@ class ANOMALOUS(Detector):
         X = prepared(graph, scaling=self.scaling, n_components=self.n_components, rng=rng)
         return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Refuse a parameter outside its range."""
         check_positive("alpha", self.alpha)
         for name in ("beta", "gamma", "phi", "tolerance"):
             check_not_negative(name, getattr(self, name))

@@ -162,13 +162,14 @@ class DOMINANT(NetworkDetector):
         network, inputs, _ = self._trained(self.graph_ if source is None else source)
         return as_array(network(inputs).encoding)
 
-    def _check(self) -> torch.device:
+    def check(self) -> None:
+        """Refuse a parameter outside its range."""
         check_choice("decoder", self.decoder, ("linear", "sigmoid"))
         check_choice("final_activation", self.final_activation, ("relu", "none"))
         check_choice("loss", self.loss, ("mean", "squared"))
         check_choice("initial", self.initial, ("glorot", "uniform"))
         check_ratio("dropout", self.dropout)
-        return super()._check()
+        super().check()
 
     def _note(self, attributes: Any) -> None:
         super()._note(attributes)

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from hopsight.baselines.prepare import squared_distances, transformed
-from hopsight.checks import check_count
+from hopsight.checks import check_choice, check_count
 from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
+from hopsight.preprocess.transform import SCALINGS
 from hopsight.system.threads import blas_on_one_thread, n_threads
 
 FloatArray = NDArray[np.float64]
@@ -81,8 +82,12 @@ class LOF(Detector):
         memory += 4 * 8.0 * graph.n_nodes * min(max(self.n_neighbors, 1), graph.n_nodes)
         return memory, 2.0 * graph.n_nodes * graph.n_nodes * graph.n_attributes
 
-    def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
+    def check(self) -> None:
+        """Refuse a parameter outside its range."""
         check_count("n_neighbors", self.n_neighbors)
+        check_choice("scaling", self.scaling, SCALINGS)
+
+    def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
         attributes, transform = transformed(graph, scaling=self.scaling, n_components=self.n_components, rng=rng)
         self.scaling_ = transform.scaling
         if graph.n_nodes == 1:  # there is no other node to compare it with

@@ -93,7 +93,7 @@ class MADAN(Detector):
     time_limit: float = 3600.0
 
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
-        device = self._check()
+        device = resolve_device(self.device)
         if self.n_components is not None:
             attributes, _ = transformed(graph, scaling="auto", n_components=self.n_components, rng=rng.spawn(1)[0])
             graph = AttributedGraph(graph.adjacency, attributes, node_ids=graph.node_ids, directed=graph.directed)
@@ -108,7 +108,8 @@ class MADAN(Detector):
         scores, self.n_times_ = mean_rank(kept, errors)
         return scores
 
-    def _check(self) -> torch.device:
+    def check(self) -> None:
+        """Refuse a parameter outside its range."""
         if isinstance(self.t, str):
             check_choice("t", self.t, ("multi",))
         else:
@@ -118,7 +119,6 @@ class MADAN(Detector):
         check_choice("isolated", self.isolated, ("heat", "median"))
         if self.time_limit != np.inf:
             check_positive("time_limit", self.time_limit)
-        return resolve_device(self.device)
 
 
 def edge_weights(graph: AttributedGraph, sigma: float | None = None) -> tuple[Any, float]:

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hopsight.baselines.prepare import symmetric_adjacency, transformed
-from hopsight.checks import Refusal, check_count, check_positive, check_ratio
+from hopsight.checks import Refusal, check_choice, check_count, check_positive, check_ratio
 from hopsight.detectors.base import Callback, Detector, Epoch
 from hopsight.graph import AttributedGraph
 from hopsight.io import graph_of
 from hopsight.nn.adam import Adam
 from hopsight.nn.device import resolve_device
 from hopsight.nn.reconstruction import Inputs, Target, block_values, sample_rows
-from hopsight.preprocess.transform import unit_of
+from hopsight.preprocess.transform import SCALINGS, unit_of
 from hopsight.system.threads import Run, safe_in_forks, torch_threads, workers
 
 FloatArray = NDArray[np.float64]
@@ -44,7 +44,7 @@ class NetworkDetector(Detector):
     self_loops: bool = False
 
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
-        device = self._check()
+        device = resolve_device(self.device)
         for_axes, for_training = rng.spawn(2)
         attributes, self.transform_ = transformed(
             graph, scaling=self.scaling, n_components=self.n_components, rng=for_axes
@@ -122,8 +122,8 @@ class NetworkDetector(Detector):
         set_weights(network, self.weights_)
         return network, inputs, edges
 
-    def _check(self) -> torch.device:
-        """Refuse wrong hyperparameters, and return the device to train on."""
+    def check(self) -> None:
+        """Refuse a parameter outside its range."""
         if not self.encoder_units:
             raise Refusal("encoder_units", "must name at least one width, got none")
         for name in (name for name in self.get_params() if name.endswith("_units")):
@@ -132,8 +132,8 @@ class NetworkDetector(Detector):
         check_ratio("attribute_weight", self.attribute_weight, high=1.0 + 1e-12)
         check_positive("lr", self.lr)
         check_count("n_epochs", self.n_epochs)
+        check_choice("scaling", self.scaling, SCALINGS)
         sample_rows(self.n_rows, 1, torch.Generator(), torch.device("cpu"))
-        return resolve_device(self.device)
 
     def _note(self, attributes: Any) -> None:
         """Note what the network needs to know about the attributes of the training graph."""

@@ -100,7 +100,6 @@ class Radar(Detector):
     scaling: str = "column"
 
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
-        self._check()
         X, self.retained_energy_ = self._prepare(graph, rng)
         smoother = Smoother(graph, sparsity=self.beta, smoothness=self.gamma)
         rarity = np.full(len(X), 1.0 / self.alpha)  # diagonal of (αD_W)⁻¹
@@ -126,7 +125,8 @@ class Radar(Detector):
             return _truncated(X, self.max_rank, rng)
         return _same_gram(X), 1.0
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Refuse a parameter outside its range."""
         check_positive("alpha", self.alpha)
         check_not_negative("beta", self.beta)
         check_not_negative("gamma", self.gamma)

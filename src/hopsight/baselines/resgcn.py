@@ -98,11 +98,12 @@ class ResGCN(NetworkDetector):
     n_components: int | None = None
     n_rows: int | str = "auto"
 
-    def _check(self) -> torch.device:
+    def check(self) -> None:
+        """Refuse a parameter outside its range."""
         check_not_negative("residual_share", self.residual_share)
         check_not_negative("gamma", self.gamma)
         check_positive("max_norm", self.max_norm)
-        return super()._check()
+        super().check()
 
     def _network(self, inputs: Inputs, generator: torch.Generator) -> ResidualGCN:
         network = ResidualGCN(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from hopsight.benchmark.recipes import (
 from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.datasets import find, get_entry
 from hopsight.loading import files_of
-from hopsight.system.files import read_regular
+from hopsight.system.files import checksum, read_regular
 
 QUICK = "quick"
 GENERATED = "generated"
@@ -213,12 +212,6 @@ def catalog_settings(name: str, data_dir: str | None) -> dict[str, Any]:
         except ValueError as error:
             return {"missing": str(error)}
     return {"sha256": checksum(file)}
-
-
-def checksum(file: Path) -> str:
-    """Return the SHA-256 checksum of a file."""
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _resolved(device: str) -> str:

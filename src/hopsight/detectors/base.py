@@ -76,7 +76,7 @@ class Detector(ABC):
     device: str = "auto"
 
     def check(self) -> None:  # noqa: B027 (a detector need not have one)
-        """Refuse a parameter outside its range, also one of a saved model; what a detector adds, its ``fit`` checks."""
+        """Refuse a parameter outside its range, in a fit and in a saved model."""
 
     @safe_in_forks
     def fit(self, source: Any, label: Any = None, *, callback: Callback | None = None) -> Self:
@@ -96,6 +96,7 @@ class Detector(ABC):
 
     def _fit_with(self, learn: Callable[..., FloatArray], graph: AttributedGraph, callback: Callback | None) -> Self:
         """Check what every fit needs, call ``learn(graph, rng=…, callback=…)``, and keep the scores it returns."""
+        self.check()
         threshold(np.zeros(1), self.contamination, self.false_alarms)  # refuse a bad share before the work
         if self.seed is not None:
             check_count("seed", self.seed, low=0)

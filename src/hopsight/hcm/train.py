@@ -472,7 +472,6 @@ def fit_with_fallback(
     Where the memory of the GPU runs out, the steps are taken again in smaller blocks, and then on the CPU; a checkpoint
     of the GPU is not one of the CPU.
     """
-    detector.check()
     check_edges(graph)
     streams, device = rng.spawn(6), resolve_device(detector.device)
 

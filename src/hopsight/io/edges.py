@@ -443,6 +443,9 @@ def edge_columns(
     weight = weight_column or first_known(names, WEIGHT_NAMES)
     time = time_column or find_time(frame, [name for name in names if name != weight])
     found = EdgeColumns(weight, time)
+    for role, given in (("weight", weight_column), ("time", time_column)):
+        if given is not None and given not in names:
+            raise ValueError(f"column {given!r} cannot be the {role} of edges: it is one of their ends, or left out")
     named = {weight_column, time_column, *category}
     clock = _find_clock(frame, names, time) if time is not None and time not in category else None
     for name in names:
@@ -535,6 +538,9 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
         if holds == "categories" and FEWEST_ROWS <= len(column) == column.n_unique():
             rules.leave_out_row_id(name, notices)
         elif holds == "categories":
+            if is_money_name(name) or first_known([name], TIME_NAMES):
+                shown = rules.filled(column)[0]
+                notice(f"Column {name!r} holds text, such as {shown!r}, and is read as categories.", notices)
             found.categories[name] = _words(column)
         elif holds == "dates" or holds in rules.SLASHED:
             _put_times(column, found, notices)

@@ -396,6 +396,7 @@ def _sqlite(path: Path, table: str | None, query: str | None) -> pl.DataFrame:
         address += "&immutable=1" if logs else ""
     with closing(sqlite3.connect(address, uri=True)) as connection:
         connection.execute("PRAGMA trusted_schema = OFF")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)  # an ATTACH would create its file
         connection.text_factory = lambda text: text.decode(errors="replace")
         if query is None:
             found = connection.execute(

@@ -27,7 +27,7 @@ def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
     >>> as_ids(pl.Series("id", ["007", "12"]), typed=False).to_list()
     ['007', '12']
     """
-    if column.dtype.is_nested():
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
         raise ValueError(f"column {column.name!r} holds {column.dtype}, not node ids; name another column")
     if column.dtype == pl.Int64:
         return column

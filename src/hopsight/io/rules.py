@@ -130,9 +130,10 @@ def first_known(names: Sequence[str], known: Sequence[str]) -> str | None:
 SECONDS_PER_DAY = 86400.0
 IN_DAYS, IN_SECONDS = " in days", " in seconds"  # in the names of attributes derived from times whose unit is known
 SINCE_1970 = ", days since 1970"  # ends the name of an attribute that holds dates
-_DATE = r"^\s*(\d{4})[-/](\d{1,2})[-/](\d{1,2})"
-_GERMAN_DATE = r"^\s*(\d{1,2})\.(\d{1,2})\.(\d{4})"
-_SLASHED_DATE = r"^\s*(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})"
+_YEAR = r"[1-9]\d{3}"  # 0001-01-01 is what programs write where there is no date
+_DATE = rf"^\s*({_YEAR})[-/](\d{{1,2}})[-/](\d{{1,2}})"
+_GERMAN_DATE = rf"^\s*(\d{{1,2}})\.(\d{{1,2}})\.({_YEAR})"
+_SLASHED_DATE = rf"^\s*(\d{{1,2}})/(\d{{1,2}})/({_YEAR}|\d{{2}})"
 SLASHED = {"day-first dates": "dmy", "month-first dates": "mdy"}  # 31/12/2024 and 12/31/2024
 _ANY_DATE = r"^\s*(?:\d{4}[-/]|\d{1,2}[-/.])\d{1,2}[-/.]\d"
 _TIME = r"([01]?\d|2[0-4]):([0-5]\d)(?::((?:[0-5]\d|60)(?:\.\d+)?))?\s*([AaPp][Mm])?"
@@ -422,8 +423,8 @@ def as_numbers(words: pl.Series, mark: str) -> pl.Series:
 def _pattern(mark: str) -> str:
     """Return what matches a number with a decimal mark and separators of thousands."""
     thousands, decimal = (".", ",") if mark == "," else (",", ".")
-    whole = rf"(?:\d{{1,3}}(?:[{thousands}{_SPACE}]\d{{3}})+|\d+)"
-    return rf"^[+-]?\s?(?:{whole}(?:[{decimal}]\d*)?|[{decimal}]\d+)$"
+    whole = rf"(?:[0-9]{{1,3}}(?:[{thousands}{_SPACE}][0-9]{{3}})+|[0-9]+)"
+    return rf"^[+-]?\s?(?:{whole}(?:[{decimal}][0-9]*)?|[{decimal}][0-9]+)$"
 
 
 MAX_CATEGORIES = 50

@@ -282,7 +282,7 @@ def _group(shown: PageNodes, explainer: Explainer, number: int, group: Any) -> l
 def _edge(shown: PageNodes, explainer: Explainer, edge: int) -> list[Any]:
     """Return ends, hops, variance, P(1 hop), unlikeness, score, whether it is flagged, what differs, and its data."""
     model, graph, edges = explainer.model, explainer.graph, explainer.edges
-    start, end = graph.edges[:, edge].tolist()
+    start, end = graph.directions[:, edge].tolist()
     gaps = explainer.attributes.gaps(start, np.array([end]), 4 * N_DIFFERENCES)
     rows = [compared(gap) for gap in plainest(gaps, N_DIFFERENCES)]
     about = "" if edges.events is None else edges.events.about(edge)

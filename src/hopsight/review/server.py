@@ -193,11 +193,6 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-            return
-        if scope["type"] != "http":
-            return
         refusal = self._refusal(Request(scope))
         app: ASGIApp = self.app
         if refusal == (403, NO_TOKEN) and scope["path"] == "/":

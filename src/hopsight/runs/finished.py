@@ -75,6 +75,7 @@ def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
 
 def find_node(graph: AttributedGraph, text: str) -> Any:
     """Return the node id that a text means: an id as in the graph or in ``scores.csv``, or the name of one node."""
+    text = text.strip()
     for written in dict.fromkeys((text, unguarded(text))):
         try:
             return graph.node_ids[graph.index_of(written)]

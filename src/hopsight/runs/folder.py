@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -20,7 +19,7 @@ import numpy as np
 from hopsight.detectors.registry import CLASSES
 from hopsight.graph import AttributedGraph
 from hopsight.system.arrays import plain
-from hopsight.system.files import naming, open_own, read_regular, sync, try_lock
+from hopsight.system.files import checksum, naming, open_own, read_regular, sync, try_lock
 
 LOCK = ".hopsight-lock"
 STAGING = ".hopsight-partial"
@@ -104,9 +103,8 @@ def claim(folder: Path, names: Sequence[str]) -> Iterator[Claim]:
     OSError
         If the folder cannot be created or written to.
     """
-    created = _missing_folders(folder)
-    lock = _lock(folder)
-    try:
+    created = [path for path in (folder, *folder.parents) if not path.exists()]  # deepest first
+    with _lock(folder, created):
         _refuse_foreign(folder, names)
         claimed = Claim(folder, tuple(names))
         before, publishing = claimed.has_checkpoint, (claimed.staging / PUBLISHING).exists()
@@ -120,15 +118,9 @@ def claim(folder: Path, names: Sequence[str]) -> Iterator[Claim]:
             if not before and claimed.has_checkpoint:
                 claimed.discard_checkpoint()
             raise
-    finally:
-        if not (folder / STAGING / PUBLISHING).exists():  # otherwise the folder must stay recognizable as ours
-            _remove(folder / STAGING)
-        with suppress(PermissionError):  # Windows does not remove an open file
-            (folder / LOCK).unlink(missing_ok=True)
-        lock.close()
-        for path in created:
-            if path.is_dir() and not any(path.iterdir()):
-                path.rmdir()
+        finally:
+            if not (folder / STAGING / PUBLISHING).exists():  # otherwise the folder must stay recognizable as ours
+                _remove(folder / STAGING)
 
 
 @contextmanager
@@ -136,21 +128,26 @@ def locked(folder: Path) -> Iterator[None]:
     """Lock the folder of a finished run, so that only one process changes it."""
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}")
-    lock = _lock(folder)
+    with _lock(folder):
+        yield
+
+
+@contextmanager
+def _lock(folder: Path, created: Collection[Path] = ()) -> Iterator[None]:
+    """Lock the folder while the block runs, then remove those of the ``created`` folders that are empty."""
+    handle = _locked_file(folder)
     try:
         yield
     finally:
         with suppress(PermissionError):  # Windows does not remove an open file
             (folder / LOCK).unlink(missing_ok=True)
-        lock.close()
+        handle.close()
+        for path in created:
+            if path.is_dir() and not any(path.iterdir()):
+                path.rmdir()
 
 
-def _missing_folders(folder: Path) -> list[Path]:
-    """Return the folders that do not exist yet, deepest first."""
-    return [path for path in (folder, *folder.parents) if not path.exists()]
-
-
-def _lock(folder: Path) -> IO[str]:
+def _locked_file(folder: Path) -> IO[str]:
     """Lock the folder; the system releases the lock when the process ends, however it ends."""
     path = folder / LOCK
     for _ in range(10):
@@ -251,12 +248,7 @@ def detector_name(kind: Any) -> Any:
 
 def checksums(*paths: str | None) -> dict[str, str]:
     """Return the SHA-256 of each path that is a file, so that a rerun can tell whether it has changed."""
-    found = {}
-    for path in paths:
-        if path is not None and Path(path).is_file():
-            with Path(path).open("rb") as file:
-                found[path] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+    return {path: checksum(Path(path)) for path in paths if path is not None and Path(path).is_file()}
 
 
 def graph_statistics(graph: AttributedGraph) -> dict[str, Any]:

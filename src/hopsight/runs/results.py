@@ -128,7 +128,7 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = T
 
     def rows(places: slice) -> pl.DataFrame:
         edges = order[places]
-        source, target = model.edge_index_[:, edges]
+        source, target = graph.directions[:, edges]
         table = {
             "source": names.gather(source),
             "target": names.gather(target),

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,7 @@ from hopsight.streams.results import (
 )
 from hopsight.streams.state import Journal, State
 from hopsight.streams.times import parse_window
+from hopsight.system.files import checksum
 from hopsight.system.lazy_polars import pl
 
 APPENDED = ("edges.csv", ALERTS, WINDOWS, TRAJECTORIES)
@@ -143,25 +144,26 @@ def watch(
         if not isinstance(request, dict) or "columns" not in request:
             raise ValueError(f"{folder} is not a run over time: start one with hopsight stream")
         journal = Journal(folder, state)
-        for name in journal.recover(open_rows(state)):
-            show.say(
-                f"{name} was changed since hopsight wrote it: it is left as it is, and new rows go to another file"
-            )
         source = source_at(path)
         digest = digest_of(source)
         before = _counts(state)
         repeated = digest in state.notes["pieces"]
+        columns = dataclasses.replace(Columns(**request["columns"]), label=None)
+        attributes = None if repeated else _attributes(request_of(record))
+        span = (float(state.notes["began"]), float(state.memory.sums[NEWEST]))
+        if not repeated:
+            show.begin("score")
+        with nullcontext() if repeated else sorted_events(source, columns, folder, span) as events:
+            for name in journal.recover(open_rows(state)):  # not before the new events have been read
+                show.say(
+                    f"{name} was changed since hopsight wrote it: it is left as it is, and new rows go to another file"
+                )
+            if events is not None:
+                _continue(state, journal, events, digest, show, attributes, tell=tell)
+            elif tell is not None and digest == state.notes["pieces"][-1]:
+                _tell_again(folder, state, tell)
         if repeated:
             show.say(f"{path} was processed already: nothing to do")
-            if tell is not None and digest == state.notes["pieces"][-1]:
-                _tell_again(folder, state, tell)
-        else:
-            show.begin("score")
-            columns = dataclasses.replace(Columns(**request["columns"]), label=None)
-            attributes = _attributes(request_of(record))
-            span = (float(state.notes["began"]), float(state.memory.sums[NEWEST]))
-            with sorted_events(source, columns, folder, span) as events:
-                _continue(state, journal, events, digest, show, attributes, tell=tell)
         journal.show_open(open_rows(state))
         if record.get("n_events") != int(state.memory.clock[EVENTS]):  # also if a killed process left it so
             write_summary(folder, state, {**record, "updated": now()}, request["top"])
@@ -196,8 +198,7 @@ def source_at(path: str | Path) -> Path | Address:
 def digest_of(source: Path | Address) -> str:
     """Return the hash of the content, by which a piece is recognized."""
     if isinstance(source, Path):
-        with source.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return checksum(source)
     parts = "".join(digest_of(path) for path in source.paths) + json.dumps(dict(source.options))
     return hashlib.sha256(parts.encode()).hexdigest()
 
