@@ -56,16 +56,16 @@ def test_a_neighbor_is_as_far_out_as_it_looks(star_graph: AttributedGraph) -> No
     axes = plot.neighborhood(model, 0, limit=3)
     drawn = np.vstack([points.get_offsets() for points in axes.collections])
     assert np.sort(np.linalg.norm(drawn, axis=1)).round(6).tolist() == [0.0, 1.0, 2.0, 3.0]
-    assert axes.get_title() == "0: how far its neighbors look (2 more not drawn)"
+    assert axes.get_title() == "0: how far its neighbors look\n(2 more not drawn)"
     names = {text.get_text() for text in axes.texts}
-    assert {"0", "2", "3", "3 hops"} <= names and "5" not in names
+    assert {"2", "3", "3 hops"} <= names and "5" not in names
 
 
 def test_a_name_with_dollars_is_not_read_as_a_formula(path_graph: AttributedGraph) -> None:
     named = AttributedGraph(path_graph.adjacency, path_graph.attributes, node_ids=[f"$x_{i}$" for i in range(6)])
     axes = plot.neighborhood(fitted(named), "$x_2$")
     axes.figure.canvas.draw()
-    assert r"\$x\_2\$" in {text.get_text().replace("_", r"\_") for text in axes.texts}
+    assert r"\$x\_1\$" in {text.get_text().replace("_", r"\_") for text in axes.texts}
 
 
 def test_roc_names_detectors_with_their_area(path_graph: AttributedGraph) -> None:

@@ -30,7 +30,7 @@ KIND_COLORS = {
     "burst": "#c2437a", "pass_through": "#2a8f8f", "cycle": "#6b6f2a", "amount": "#7a5638",
     "relations": "#4f8a8b", "sharing": "#a0522d",
 }  # fmt: skip
-MAX_NAME = 24
+MAX_NAME, LONGEST_NEIGHBOR = 24, 20
 
 
 def scores(model: Any, *, bins: int = 48, ax: Axes | None = None) -> Axes:
@@ -135,20 +135,18 @@ def neighborhood(
     hops = np.array([hop or 1.0 for hop in judged.values(edges)[0]])
     angle = 2 * np.pi * np.arange(others.size) / max(1, others.size)
     places = np.column_stack([hops * np.cos(angle), hops * np.sin(angle)])
-    axes = _axes(ax, 5.2, 5.2)
-    _draw_rings(axes, hops, between=np.pi / max(2, others.size))
+    axes = _axes(ax, 6.4, 6.4)
+    names = [_short(known.node_ids[other], LONGEST_NEIGHBOR) for other in others.tolist()]
+    _draw_rings(axes, hops, between=np.pi / max(2, others.size), longest=max(map(len, names), default=0))
     flagged = _scores(model)[others] > model.threshold_
-    for (x, y), turn, other, hot in zip(places, angle.tolist(), others.tolist(), flagged.tolist(), strict=True):
+    for (x, y), turn, name, hot in zip(places, angle.tolist(), names, flagged.tolist(), strict=True):
         color = WARM if hot else BLUE
         axes.plot([0, x], [0, y], color=color, linewidth=1, alpha=0.5, zorder=1)
         axes.scatter([x], [y], color=color, zorder=2)
-        _label(axes, _short(known.node_ids[other]), x, y, turn)
+        _label(axes, name, x, y, turn)
     axes.scatter([0], [0], s=90, color="black", edgecolor="white", zorder=3)
-    axes.annotate(
-        _short(known.node_ids[position]), (0, 0), (0, 9), textcoords="offset points", ha="center", weight="bold"
-    )
     n_more = int(known.degrees[position]) - others.size
-    more = f" ({n_more:,} more not drawn)" if n_more else ""
+    more = f"\n({n_more:,} more not drawn)" if n_more else ""
     axes.set(title=f"{_short(node)}: how far its neighbors look{more}", aspect="equal")
     axes.axis("off")
     return axes
@@ -223,8 +221,11 @@ def _axes(ax: Axes | None, width: float, height: float) -> Axes:
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-def _draw_rings(axes: Axes, hops: NDArray[np.float64], *, between: float) -> None:
-    """Draw a circle for every whole number of hops, with its number at an angle between two neighbors."""
+def _draw_rings(axes: Axes, hops: NDArray[np.float64], *, between: float, longest: int) -> None:
+    """Draw a circle for every whole number of hops, with its number at an angle between two neighbors.
+
+    Around them is room for names of ``longest`` characters.
+    """
     from matplotlib.patches import Circle
 
     outer = int(np.ceil(hops.max(initial=1.0)))
@@ -232,8 +233,11 @@ def _draw_rings(axes: Axes, hops: NDArray[np.float64], *, between: float) -> Non
         axes.add_patch(Circle((0, 0), ring, fill=False, color=GRAY, linewidth=0.6, alpha=0.6))
         place = (ring * np.cos(between), ring * np.sin(between))
         axes.annotate(plural(ring, "hop"), place, color=GRAY, size=7, ha="center", va="center")
-    axes.set_xlim(-1.4 * outer, 1.4 * outer)  # with room for names
-    axes.set_ylim(-1.4 * outer, 1.4 * outer)
+    radius = axes.get_window_extent().width / axes.figure.dpi / 2  # in inches
+    share = min(0.7, (0.07 * longest + 0.1) / radius)
+    limit = max(1.05 * outer, float(hops.max(initial=1.0)) / (1 - share))
+    axes.set_xlim(-limit, limit)
+    axes.set_ylim(-limit, limit)
 
 
 def _label(axes: Axes, text: str, x: float, y: float, turn: float) -> None:
@@ -276,7 +280,7 @@ def _labels(model: Any, labels: ArrayLike | None) -> NDArray[np.int64]:
     return truth
 
 
-def _short(name: object) -> str:
+def _short(name: object, longest: int = MAX_NAME) -> str:
     """Return a name that fits a label and holds no formula for matplotlib to set."""
     text = printable(name).replace("$", r"\$")
-    return text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 1]}…"
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
