@@ -37,7 +37,7 @@ FILES = (
     "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
     "evidence_textbook.json", "gpu.json", "growth.json", "growth_large.json", "thresholds.json",
     "thresholds_labeled.json", "hcm_speed.json", "older.json", "older_demo.json", "older_xeon.json",
-    "over_time.json", "over_time_published.json", "runs.json", "speed.json", "labels.json", "p2p.json",
+    "over_time.json", "over_time_published.json", "runs.json", "speed.json", "labels.json", "p2p.json", "bank.json",
 )  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
 NAMES = {"cross_hcm": "**CrossHCM**", "dominant": "DOMINANT", FIRST: "CrossHCM, first version (commit afb7e4c)"}
@@ -246,6 +246,20 @@ def over_time() -> str:
     return markdown(["", *(f"{data} {share:.0%}" if share else data for data, share in columns)], lines)
 
 
+def banks() -> str:
+    """Show what is found in each generated bank, at once and over time."""
+    lines = [
+        [str(row["seed"]), row["hubs"], ", ".join(map(str, row["hub_ranks"])), digits(row["takeovers"]),
+         digits(row["mules"]), f"{row['rings']} of 5", str(row["ordinary_of_20"]),
+         f"{row['edges_15']} / {row['edges_50']}", f"{row['edges_15_alone']} / {row['edges_50_alone']}",
+         f"{row['hub_alerted']}, {row['takeover_alerted']}, {row['mule_alerted']}", str(row["false_alerts"])]
+        for row in raw("bank")
+    ]  # fmt: skip
+    header = ["seed", "hubs", "their ranks", "takeovers", "mules", "rings listed", "ordinary of the first 20",
+              "first 15 / 50 edges", "without accounts", "hubs, takeovers, mules alerted", "false alerts"]  # fmt: skip
+    return markdown(header, lines)
+
+
 def grown(file: str) -> str:
     """Seconds of every stage, memory and disk traffic of one run per size."""
     found = json.loads((RAW / file).read_text(encoding="utf-8"))
@@ -312,7 +326,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "thresholds_each": partial(thresholds, True), "thresholds_labeled": thresholds_labeled,
     "labels": partial(labeled, 0), "labels_short": labels_short, "labels_single": partial(labeled, 1),
     "several_types": several_types,
-    "over_time": over_time, "large": partial(grown, "growth_large.json"), "million": partial(grown, "growth.json"),
+    "banks": banks, "over_time": over_time,
+    "large": partial(grown, "growth_large.json"), "million": partial(grown, "growth.json"),
     "gpu": on_gpu, "older": partial(ratios, "older.json", "older", "commit afb7e4c"),
     "hcm_speed": hcm_speed, "older_demo": partial(ratios, "older_demo.json", "older", "commit afb7e4c"),
     "older_xeon": partial(ratios, "older_xeon.json", "older", "commit afb7e4c"),
