@@ -11,8 +11,10 @@ import polars as pl
 import pytest
 
 import hopsight as hs
+from hopsight.explanations import Explainer
 from hopsight.io.typed import view
 from hopsight.loading import describe
+from hopsight.report.nodes import PageNodes
 
 USERS = pl.DataFrame({"id": [1, 2, 3, 4], "age": [20, 30, 40, 50], "fraud": [0, 0, 1, 0]})
 DEVICES = pl.DataFrame({"id": [1, 2, 3], "price": [100.0, 300.0, 900.0]})
@@ -154,6 +156,8 @@ def test_many_cards_and_a_shared_device_are_evidence_with_words(tmp_path: Path) 
     assert set(np.argsort(-model.evidence_["sharing"])[:3].tolist()) == {19, 20, 21}
     assert "Has 14 cards; users usually have 2." in str(hs.explain(model, 7))
     assert "Shares 1 device with 2 users (19, 21)." in str(hs.explain(model, 20))
+    drawn = PageNodes(Explainer(model, graph)).around(20)["edges"]
+    assert sum("shared device" in relation for *_, relation in drawn) == 2
     model.save(tmp_path / "model")
     again = hs.load_detector(tmp_path / "model").judge(graph)
     assert again.decision_score_.tolist() == model.decision_score_.tolist()

@@ -71,7 +71,8 @@ class PageNodes:
     def around(self, position: int, limit: int = MAX_DRAWN) -> dict[str, Any]:
         """Return the edges of a node that are most out of place, the number of all, and the edges among the neighbors.
 
-        An edge is the key of the neighbor, hops, variance, probability of 1 hop and unlikeness.
+        An edge is the key of the neighbor, hops, variance, probability of 1 hop, unlikeness, and its relation if edges
+        have several.
         """
         self.key(position)
         edges, others = self.edges.at(position)
@@ -82,9 +83,17 @@ class PageNodes:
         pairs = zip(source.tolist(), target.tolist(), self.edges.values(between)[0], strict=True)
         return {
             "total": total,
-            "edges": [[self.key(other), *values] for other, *values in neighbors],
+            "edges": [
+                [self.key(other), *values, *self._relation(edge)]
+                for edge, (other, *values) in zip(edges.tolist(), neighbors, strict=True)
+            ],
             "between": [[self.key(u), self.key(v), hop] for u, v, hop in pairs],
         }
+
+    def _relation(self, edge: int) -> list[str]:
+        """Return the name of an edge's relation, nothing if edges have none."""
+        graph = self.graph
+        return [] if graph.edge_relation is None else [graph.relation_names[graph.edge_relation[edge]]]
 
     def events(self, position: int, most: int) -> dict[str, Any] | None:
         """Return the events of a node with the keys of its partners, None without any."""

@@ -30,8 +30,14 @@ function egoLegend(page, center) {
     hasHops && ramped("edges", `${number(low, 2)} hop`, `${number(high, 2)} hops`),
     ramped("nodes", "low score", "high score"),
     el("span", null, "outlined: flagged"),
+    ego.edges.some((row) => isShared(row[5])) && el("span", null, "dashed: only by what both share"),
     ego.total > ego.edges.length &&
       el("span", null, `the ${whole(ego.edges.length)}${hasHops ? " farthest" : ""} of ${whole(ego.total)} edges`));
+}
+
+// An edge that is there only because both ends share a node of another type, such as a device.
+function isShared(relation) {
+  return relation !== undefined && relation.split(", ").every((word) => word.startsWith("shared "));
 }
 
 // Neighbors that are connected to each other are placed side by side, largest group first.
@@ -101,14 +107,14 @@ function ties(page, ego, places) {
 }
 
 function spokes(page, center, ego, places, middle) {
-  return ego.edges.map(([node, hop, variance, probability]) => {
+  return ego.edges.map(([node, hop, variance, probability, , relation]) => {
     const place = places.get(node);
     const ends = { x1: middle, y1: middle, x2: place.x, y2: place.y };
-    const line = svg("line", { class: "edge", ...ends });
+    const line = svg("line", { class: isShared(relation) ? "edge by-shared" : "edge", ...ends });
     line.style.stroke = hopColor(page, hop);
     if (hop === null) return line;
     return withTip(svg("g", null, line, svg("line", { class: "reach", ...ends })), `${fullName(page, center)} – ${fullName(page, node)}`,
-      [`ends look ${fixed(hop, 2)} hops apart`, variance !== null && `variance ${fixed(variance, 3)}`, probability !== null && `probability of 1 hop ${chance(probability)}`].filter(Boolean));
+      [relation, `ends look ${fixed(hop, 2)} hops apart`, variance !== null && `variance ${fixed(variance, 3)}`, probability !== null && `probability of 1 hop ${chance(probability)}`].filter(Boolean));
   });
 }
 

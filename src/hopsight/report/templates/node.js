@@ -131,6 +131,7 @@ function neighbors(page, node) {
   const of = (row) => page.nodes[row[0]];
   const columns = [
     { label: "Neighbor", value: (row) => fullName(page, row[0]), cell: (row) => nodeLink(page, row[0]) },
+    rows[0][5] !== undefined && { label: "Relation", value: (row) => row[5] },
     hasHops && { label: "Hops", right: true, value: (row) => row[1], text: (row) => fixed(row[1], 2), title: "how far away it looks" },
     hasHops && rows[0][4] === null && rows[0][2] !== null && { label: "Variance", right: true, minor: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how uncertain the model is" },
     hasHops && rows.some((row) => row[3] !== null) && { label: "P(1 hop)", right: true, value: (row) => row[3], text: (row) => chance(row[3]), title: "probability of really being a neighbor" },
@@ -140,7 +141,7 @@ function neighbors(page, node) {
     !hasHops && { label: "Edges", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
   ].filter(Boolean);
   return [
-    table({ label: "Neighbors", columns, rows, limit: 12, search: rows.length > 12 ? "Search the neighbors" : null }),
+    table({ label: "Neighbors", columns, rows, limit: 12, search: rows.length > 12 || rows[0][5] !== undefined ? "Search the neighbors" : null }),
     total > rows.length && el("p", { class: "soft small" }, `Showing ${whole(rows.length)} of ${whole(total)} edges.`),
   ];
 }
