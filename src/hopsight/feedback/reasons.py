@@ -6,6 +6,7 @@ evidence with that of the neighbors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,7 +35,7 @@ N_INFLUENCES = 4
 LEAST_EFFECT = 0.1  # log-odds: less is not worth a word
 LEAST_ALONE = 0.55  # ROC-AUC of a group that distinguishes anything by itself
 GIVEN_AWAY = 0.99  # ROC-AUC of a column that may have been written after the fact
-LEAST_LABELS, LEAST_OF_KIND = 20, 5
+LEAST_LABELS, BY_CHANCE = 20, 0.001  # labels, and how likely it may be that a column of chance separates them
 
 
 @dataclass(frozen=True)
@@ -175,8 +176,9 @@ def given_away(attributes: Any, names: Sequence[str], anomalous: BoolArray, labe
     >>> given_away(np.stack([date, age], axis=1), ["chargeback_date", "age"], date < 6, "is_fraud")
     ['chargeback_date predicts is_fraud alone, ROC-AUC 1.000: is it known before the fact?']
     """
-    if anomalous.size < LEAST_LABELS or min(anomalous.sum(), (~anomalous).sum()) < LEAST_OF_KIND:
-        return []  # some column separates a few by chance
+    ways = math.comb(anomalous.size, int(anomalous.sum()))
+    if anomalous.size < LEAST_LABELS or 2 * len(names) > BY_CHANCE * ways:
+        return []  # one of so many columns may separate so few by chance
     found = []
     for column, name in enumerate(names):
         values = attributes[:, [column]]
