@@ -1,12 +1,17 @@
 """Measure the thresholds: what is flagged in graphs of many kinds, without anomalies and with planted ones.
 
-    python experiments/thresholds.py battery --processes 16 --device cpu --out experiments/results/thresholds.json
-    python experiments/thresholds.py labeled --device cuda --out experiments/results/thresholds_labeled.json
+    python experiments/thresholds.py battery --commit COMMIT --processes 16 --out experiments/results/thresholds.json
+    python experiments/thresholds.py labeled --commit COMMIT --seeds 3 --out experiments/results/thresholds_labeled.json
+    python experiments/thresholds.py older --commit 1bf6701 --out experiments/results/thresholds_older.npz
 
 ``battery`` makes every graph of :data:`GENERATORS` with five seeds, once as it is and once with anomalies planted in it
-(:data:`PLANTED`, one way per seed). The nulls were chosen on the generators that are not :data:`HELD_OUT`. ``labeled``
+(:data:`PLANTED`, one way per seed). The rule was chosen on the generators that are not :data:`HELD_OUT`. ``labeled``
 fits the graphs with labels in HOPSIGHT_DATA (default: ../shared/data). Each fit is a row: how many nodes, edges and
-groups it flags or lists, and how many of those are planted. ``--raw FOLDER`` also keeps the scores of each fit.
+groups it flags or lists, and how many of those are planted. ``older`` keeps the flags of the battery's planted graphs;
+run it with the code of an older commit, whose flags ``battery`` then compares its own with.
+
+Graphs from edges alone need polars: ``--part attributes`` and ``--part edges`` measure the others and these, and rows
+of another part that are already in the file stay there.
 """
 
 from __future__ import annotations
@@ -15,12 +20,11 @@ import argparse
 import json
 import multiprocessing
 import os
-import subprocess
 import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +37,7 @@ IntArray = NDArray[np.int64]
 Rng = np.random.Generator
 
 PLANTED = ("cliques", "swapped", "outliers", "strangers", "mixed")  # by seed
+OLDER = Path(__file__).resolve().parent / "results" / "thresholds_older.npz"  # flags of commit 1bf6701
 INJECTED = {"BlogCatalog": 10, "Flickr": 15}  # cliques of 15, and as many attribute anomalies
 LABELED = (
     "BlogCatalog", "Flickr", "inj_cora", "gen_1000", "Amazon", "Disney", "Enron", "enron_bond", "amazon_fraud",
@@ -615,8 +620,8 @@ def make(cell: Cell) -> Any:
     return replace(graph, labels=labels[np.asarray(graph.node_ids, dtype=np.int64)])
 
 
-def measure(cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Fit, and return one row and the scores behind it."""
+def measure(cell: Cell) -> dict[str, Any]:
+    """Fit, and return one row."""
     warnings.simplefilter("ignore")
     import torch
 
@@ -627,6 +632,9 @@ def measure(cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
     start = time.perf_counter()
     model = hs.CrossHCM(seed=cell.seed, device=cell.device).fit(graph)
     truth, flagged = np.asarray(graph.labels) == 1, model.label_ == 1
+    if cell.what == "older":
+        return cell._asdict() | {"flagged": flagged}
+    older = older_flags(cell) & truth if cell.planted else np.zeros_like(truth)
     touched, edges = truth[graph.edges].any(axis=0), model.edge_label_ == 1
     groups = [group.members for group in model.groups_]
     row = cell._asdict() | {
@@ -641,62 +649,54 @@ def measure(cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
         "groups": len(groups),
         "groups_false": sum(bool(truth[members].mean() < 0.5) for members in groups),
     }
-    return row, raw_of(model, graph)
+    return row | ({"older_true": int(older.sum()), "older_kept": int((older & flagged).sum())} if cell.planted else {})
 
 
-def raw_of(model: Any, graph: Any) -> dict[str, Any]:
-    """Return what nulls are tried on."""
-    from hopsight.hcm.evidence import EdgeFeatures
-
-    features = EdgeFeatures(model.edge_hop_, model.edge_surprise_, model.edge_dissimilarity_)
-    raw = {
-        "score": model.decision_score_,
-        "hav": model.hav_,
-        "ahp": model.ahp_,
-        "strengths": np.stack(list(model.evidence_.values())),
-        "label": model.label_.astype(bool),
-        "edge_score": model.edge_score_,
-        "edge_label": model.edge_label_.astype(bool),
-        "strangeness": model.edge_baseline_.strangeness(features),
-        "alikeness": model.edge_baseline_.alikeness(features),
-    }
-    single = {name: values.astype(np.float32) if values.dtype == np.float64 else values for name, values in raw.items()}
-    small = np.int16 if graph.n_nodes < 2**15 else np.int32
-    return single | {"truth": np.asarray(graph.labels) == 1, "edges": graph.edges.astype(small)}
+def older_flags(cell: Cell) -> NDArray[np.bool_]:
+    """Return what an older commit flags in the same graph."""
+    with np.load(OLDER) as flags:
+        return np.asarray(flags[key_of(cell._asdict())])
 
 
-def cells(what: str, n_seeds: int, device: str) -> Iterator[Cell]:
+def key_of(row: dict[str, Any]) -> str:
+    """Return the name of a fit."""
+    return "|".join(str(row[name]) for name in ("graph", "planted", "seed"))
+
+
+def cells(what: str, n_seeds: int, device: str, part: str) -> Iterator[Cell]:
     """Yield the fits of a measurement."""
     for seed in range(n_seeds):
-        for graph in GENERATORS if what == "battery" else LABELED:
-            for planted in ("", PLANTED[seed % len(PLANTED)]) if what == "battery" else ("",):
-                yield Cell(what, graph, planted, seed, device)
+        for graph in LABELED if what == "labeled" else GENERATORS:
+            if part in ("all", "edges" if graph.endswith("edges alone") else "attributes"):
+                if what == "battery" or what == "labeled":
+                    yield Cell(what, graph, "", seed, device)
+                if what != "labeled":
+                    yield Cell(what, graph, PLANTED[seed % len(PLANTED)], seed, device)
 
 
 def main() -> None:
     """Run the fits in parallel and write one row for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("battery", "labeled"))
+    parser.add_argument("what", choices=("battery", "labeled", "older"))
+    parser.add_argument("--commit", required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--raw", type=Path)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--part", choices=("all", "attributes", "edges"), default="all")
     options = parser.parse_args()
-    rows = []
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    wanted = list(cells(options.what, options.seeds, options.device, options.part))
     with ProcessPoolExecutor(options.processes, multiprocessing.get_context("spawn")) as pool:
-        futures = [pool.submit(measure, cell) for cell in cells(options.what, options.seeds, options.device)]
-        for future in as_completed(futures):
-            row, raw = future.result()
-            rows.append(row | {"commit": commit})
-            if options.raw:
-                options.raw.mkdir(parents=True, exist_ok=True)
-                name = "-".join(str(part) for part in (row["graph"], row["planted"] or "none", row["seed"]))
-                np.savez_compressed(options.raw / f"{name}.npz", **raw)
-    options.out.write_text(
-        json.dumps(sorted(rows, key=lambda row: (row["graph"], row["seed"], row["planted"])), indent=0)
-    )
+        rows = [row | {"commit": options.commit} for row in pool.map(measure, wanted)]
+    if options.what == "older":
+        np.savez_compressed(options.out, **{key_of(row): row["flagged"] for row in rows})
+        return
+    if options.out.is_file():
+        measured = {(cell.graph, cell.planted, cell.seed) for cell in wanted}
+        before = json.loads(options.out.read_text())
+        rows += [row for row in before if (row["graph"], row["planted"], row["seed"]) not in measured]
+    rows.sort(key=lambda row: (row["graph"], row["seed"], row["planted"]))
+    options.out.write_text("[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n")
 
 
 if __name__ == "__main__":

@@ -91,11 +91,10 @@ def test_p_values_of_exponential_scores_are_about_right(rng: np.random.Generator
 
 
 def test_how_high_the_top_is_does_not_move_the_tail(rng: np.random.Generator) -> None:
-    """A tenth of the scores are anomalies: they count as high, but not as how high."""
+    """Anomalies are among the upper 7% of the scores: they count as high, but not as how high."""
     scores = np.sort(rng.exponential(size=1_000))
-    higher = np.append(scores[:900], scores[900:] + 50.0)
-    assert ScoreTail.fit(Ordered(higher)).start == ScoreTail.fit(Ordered(scores)).start  # type: ignore[union-attr]
-    np.testing.assert_array_equal(tail_probability(higher)[:900], tail_probability(scores)[:900])
+    higher = np.append(scores[:930], scores[930:] + 50.0)
+    np.testing.assert_array_equal(tail_probability(higher)[:930], tail_probability(scores)[:930])
 
 
 NOISE: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
@@ -132,6 +131,15 @@ def test_the_flags_are_those_of_benjamini_and_hochberg(rng: np.random.Generator)
     assert tail is not None
     assert np.array_equal(flagged, false_discovery_control(tail.chance(scores), method="bh") <= 0.1)
     assert flagged.sum() in range(30, 34)
+
+
+def test_strengths_are_flagged_only_if_they_are_rare_by_what_they_say(rng: np.random.Generator) -> None:
+    """A thousand nodes; the bulk is narrow, and six are far above it, but 2 means one node in a hundred."""
+    scores = np.append(rng.uniform(0.3, 0.6, size=994), np.full(6, 2.0))
+    assert (scores > flag_limit(Ordered(scores), 0.1)).sum() == 6
+    assert not (scores > flag_limit(Ordered(scores), 0.1, strengths=True)).any()
+    scores[-6:] = 3.3  # 10^−3.3 < .1 · 6 / 1000
+    assert (scores > flag_limit(Ordered(scores), 0.1, strengths=True)).sum() == 6
 
 
 @pytest.mark.parametrize("values", [[], [3.0], [3.0] * 50, [0.0] * 99 + [1.0], [1.0, 2.0]], ids=str)

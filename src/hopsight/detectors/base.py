@@ -144,13 +144,18 @@ class Detector(ABC):
     def _fit(self, graph: AttributedGraph, *, rng: np.random.Generator, callback: Callback | None) -> FloatArray:
         """Check the parameters, set the fitted values and return one score per node."""
 
+    @property
+    def scores_are_strengths(self) -> bool:
+        """Whether the score x says that about one of 10ˣ ordinary nodes has it."""
+        return False
+
     def _finish(self, scores: FloatArray, *, keep_threshold: bool = False) -> Self:
         if not np.isfinite(scores).all():
             raise ValueError(f"{type(self).__name__} produced scores that are not finite; try another scaling")
         ranked = self.graph_.ranked
         self.decision_score_ = ranked_last(np.asarray(scores, dtype=np.float64), ranked)
         if not keep_threshold:
-            self.threshold_ = ranked_threshold(self.decision_score_, ranked, self.contamination, self.false_alarms)
+            self.threshold_ = ranked_threshold(self, self.decision_score_, ranked)
         self.label_ = (self.decision_score_ > self.threshold_).astype(np.int64)
         return self
 

@@ -21,6 +21,11 @@ class Fitted(Protocol):
     threshold_: float
     label_: NDArray[np.int64]
     contamination: float | str
+    false_alarms: float
+
+    @property
+    def scores_are_strengths(self) -> bool:
+        """Whether the score x says that about one of 10ˣ ordinary nodes has it."""
 
 
 def threshold(
@@ -28,16 +33,18 @@ def threshold(
     contamination: float | str,
     false_alarms: float = 0.1,
     shape: float = 0.0,
+    *,
+    strengths: bool = False,
 ) -> float:
     """Return the score above which a node is flagged.
 
     A number is the share of nodes to flag. ``"auto"`` flags the scores that are higher than the tail of the others
-    explains, at the level ``false_alarms`` (:func:`hopsight.detectors.tails.flag_limit`, which ``shape`` is for). The
-    tail is an estimate, so that more of the flagged nodes than this level can be ordinary.
+    explains, at the level ``false_alarms`` (:func:`hopsight.detectors.tails.flag_limit`, which ``shape`` and
+    ``strengths`` are for). The tail is an estimate, so that more of the flagged nodes than this level can be ordinary.
     """
     check_ratio("false_alarms", false_alarms)
     if contamination == "auto":
-        return flag_limit(Ordered(scores), false_alarms, shape)
+        return flag_limit(Ordered(scores), false_alarms, shape, strengths=strengths)
     if isinstance(contamination, str):
         raise Refusal("contamination", f"must be a share between 0 and 0.5 or 'auto', got {contamination!r}")
     check_ratio("contamination", contamination)
@@ -55,11 +62,10 @@ def ranked_last(scores: FloatArray, ranked: NDArray[np.bool_] | None) -> FloatAr
     return scores if ranked is None else np.where(ranked, scores, np.nextafter(scores[ranked].min(), -np.inf))
 
 
-def ranked_threshold(
-    scores: FloatArray, ranked: NDArray[np.bool_] | None, contamination: float | str, false_alarms: float
-) -> float:
-    """Return the threshold by the nodes that are ranked, all by default."""
-    return threshold(scores if ranked is None else scores[ranked], contamination, false_alarms)
+def ranked_threshold(fitted: Fitted, scores: FloatArray, ranked: NDArray[np.bool_] | None) -> float:
+    """Return the threshold of a detector by the scores of the nodes that are ranked, all by default."""
+    some = scores if ranked is None else scores[ranked]
+    return threshold(some, fitted.contamination, fitted.false_alarms, strengths=fitted.scores_are_strengths)
 
 
 def answer(

@@ -23,7 +23,8 @@ NEAR = 0.5244005127080407  # where a standard normal has the second of them
 HEAVIEST_SHAPE, NORMAL_SHAPE = 0.5, 1.245  # shapes of the cautious tail; the second fits a normal bulk
 PRIOR_NODES = 200.0  # the lightest tail counts as much as this many nodes
 LARGEST = 700.0  # nearly −log of the smallest positive number
-BAND = (0.7, 0.9)  # quantiles between which scores are looked at; anomalies are above
+BAND = (0.7, 0.93)  # quantiles between which scores are looked at; anomalies are above
+STRENGTHS_LEVEL = 2.0  # times the level asked for (experiments/thresholds.py)
 LEAST_SCORES, MOST_SCORES = 3, 512  # between them; more would promise more than a formula for tails can keep
 SPREAD = 0.1  # of the shapes that tails of scores have
 SHAPES = np.arange(-0.3875, 0.6, 0.025)  # none is 0
@@ -128,9 +129,9 @@ class ScoreTail:
 
     For x above the start u: S(x) = share · Σ w (1 + ξ (x − u) / σ)^(−1/ξ), a mean over generalized Pareto tails of
     shape ξ and scale σ. Their weights w are those of Bayes: the likelihood of the scores between the quantiles .7 and
-    .9, with the higher ones counted but not looked at, times a normal prior of the shape. Scores are made of logarithms
-    of tail probabilities, which have an exponential tail (ξ = 0) where these are right. A few scores leave many tails
-    possible, so that a small graph has a heavy one.
+    .93, with the higher ones counted but not looked at, times a normal prior of the shape. Scores are made of
+    logarithms of tail probabilities, which have an exponential tail (ξ = 0) where these are right. A few scores leave
+    many tails possible, so that a small graph has a heavy one.
     """
 
     start: float
@@ -194,13 +195,24 @@ class ScoreTail:
         return high
 
 
-def flag_limit(order: Order, false_alarms: float, shape: float = 0.0) -> float:
+def flag_limit(order: Order, false_alarms: float, shape: float = 0.0, *, strengths: bool = False) -> float:
     """Return the score above which nodes are flagged.
 
     The most nodes, k of n, are flagged that all have S(x) ≤ false_alarms · k / n (Benjamini and Hochberg 1995), where
     the tail S is that of the nodes without the k / 2 highest: many anomalies do not hide each other, and ordinary nodes
     among them still count as such. The search begins with a tenth of the nodes and takes as many as pass for the next
-    k; fewer than ten hide nothing. ``shape`` is that of :meth:`ScoreTail.fit`. Without a tail no node passes.
+    k; fewer than ten hide nothing. Without a tail no node passes.
+
+    Parameters
+    ----------
+    order, shape
+        As for :meth:`ScoreTail.fit`.
+    false_alarms
+        The share of ordinary nodes among the flagged that is asked for.
+    strengths
+        The scores are strengths, which say themselves that about one of 10ˣ ordinary nodes has the score x. Then the
+        flagged have 10⁻ˣ ≤ false_alarms · k / n, however light the tail of the others is. Two cautious estimates that
+        agree need less of each: S(x) ≤ 2 · false_alarms · k / n is enough.
     """
     n_passing = int(MOST_ANOMALIES * order.n_values)
     while True:
@@ -208,7 +220,12 @@ def flag_limit(order: Order, false_alarms: float, shape: float = 0.0) -> float:
         tail = ScoreTail.fit(order, n_tested // 2 if n_tested >= MANY else 0, shape)
         if tail is None:
             return _highest(order)
-        limit = tail.score_at(false_alarms * max(n_tested, 1) / order.n_values)
+        chance = false_alarms * max(n_tested, 1) / order.n_values
+        limit = (
+            max(tail.score_at(STRENGTHS_LEVEL * chance), -float(np.log10(chance)))
+            if strengths
+            else tail.score_at(chance)
+        )
         n_passing = order.n_above(limit)
         if n_passing >= n_tested:
             return limit

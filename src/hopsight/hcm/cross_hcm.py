@@ -226,6 +226,11 @@ class CrossHCM(Detector):
     precision: str = "auto"
     score: str = "evidence"
 
+    @property
+    def scores_are_strengths(self) -> bool:
+        """Whether the score x says that about one of 10ˣ ordinary nodes has it."""
+        return self.score == "evidence"
+
     @classmethod
     def untrained(cls, **changes: Any) -> Self:
         """Return a detector without networks: hop counts follow from the dissimilarity of two nodes alone."""

@@ -202,7 +202,7 @@ def averaged(model: Any, fits: Sequence[Values], top: int, ranked: NDArray[np.bo
     """Return a copy of a fitted detector with the mean values of several fits and the stability of each node."""
     shown = copy.copy(model)
     shown.decision_score_ = np.mean([each.scores for each in fits], axis=0)
-    shown.threshold_ = ranked_threshold(shown.decision_score_, ranked, model.contamination, model.false_alarms)
+    shown.threshold_ = ranked_threshold(model, shown.decision_score_, ranked)
     shown.label_ = (shown.decision_score_ > shown.threshold_).astype(np.int64)
     if fits[0].evidence:
         shown.evidence_ = {kind: np.mean([each.evidence[kind] for each in fits], axis=0) for kind in fits[0].evidence}

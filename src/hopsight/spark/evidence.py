@@ -331,6 +331,7 @@ def score_thresholds(scores: DataFrame, n_nodes: int, detector: CrossHCM) -> tup
     kinds = [OrderedColumn(ordered, n_nodes, column) for column in range(1, len(KINDS) + 1)]
     limits = np.array([group_limit(kind, detector.false_alarms) for kind in kinds])
     if detector.contamination == "auto":
-        return flag_limit(OrderedColumn(ordered, n_nodes), detector.false_alarms), limits
+        order = OrderedColumn(ordered, n_nodes)
+        return flag_limit(order, detector.false_alarms, strengths=detector.scores_are_strengths), limits
     level = 1.0 - float(detector.contamination)
     return float(quantiles(ordered, [level], n_nodes)[0]), limits
