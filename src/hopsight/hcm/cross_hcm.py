@@ -153,8 +153,8 @@ class CrossHCM(Detector):
         (:mod:`hopsight.hcm.relations`).
     networks
         Train networks that predict hop counts. False, as in the preset :meth:`untrained`, lets hop counts follow from
-        the dissimilarity of two nodes alone, which is several times as fast. So they do in any case if all attributes
-        were derived from the edges: networks do not see such attributes, because they contain the judged edge.
+        the dissimilarity of two nodes alone, which is faster. So they do in any case if all attributes were derived
+        from the edges: networks do not see such attributes, because they contain the judged edge.
     n_folds, n_inner
         Number of networks, each judging its part of the edges, and number of inner folds of each; one inner fold is
         set aside to calibrate the probabilities.
