@@ -36,8 +36,9 @@ SHOWN = {name: f"{name} †" for name in DEVELOPMENT} | {"Amazon": "Amazon (book
 FILES = (
     "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
     "evidence_textbook.json", "gpu.json", "growth.json", "growth_large.json", "thresholds.json",
-    "thresholds_labeled.json", "hcm_speed.json", "older.json", "older_demo.json", "older_xeon.json",
-    "over_time.json", "over_time_published.json", "runs.json", "speed.json", "labels.json", "p2p.json", "bank.json",
+    "thresholds_labeled.json", "thresholds_older.npz", "hcm_speed.json", "older.json", "older_demo.json",
+    "older_xeon.json", "over_time.json", "over_time_published.json", "runs.json", "speed.json", "labels.json",
+    "p2p.json", "bank.json",
 )  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
 NAMES = {"cross_hcm": "**CrossHCM**", "dominant": "DOMINANT", FIRST: "CrossHCM, first version (commit afb7e4c)"}
