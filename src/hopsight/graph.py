@@ -27,7 +27,7 @@ from hopsight.canonical import (
     texts,
 )
 from hopsight.checks import plural
-from hopsight.system.arrays import Positions, frozen, id_hashes, ids_ascend, sorted_by_id
+from hopsight.system.arrays import Positions, frozen, id_hashes, ids_ascend
 
 _BACK = 1 << 32  # an edge from the larger position to the smaller one counts this much, where both are counted
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
@@ -252,7 +252,7 @@ class AttributedGraph:
             return self.edges
         source, target = self.edges
         place = np.empty(self.n_nodes, dtype=np.int64)
-        place[sorted_by_id(self.node_ids)] = np.arange(self.n_nodes)
+        place[sorted(range(self.n_nodes), key=self.node_ids.tolist().__getitem__)] = np.arange(self.n_nodes)
         sent = np.zeros(self.n_edges)
         if self.events is not None:
             ends = (self.events.source, self.events.target)

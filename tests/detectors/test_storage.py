@@ -261,9 +261,9 @@ def test_a_forged_checksum_sets_fitted_values_only(folder: Path, name: str) -> N
         ("dominant", ["decoder", "final_activation", "loss", "initial", "scaling"]),
         ("resgcn", ["scaling"]),
         ("lof", ["scaling"]),
-        ("amen", ["norm", "aggregate", "boundary_sim", "scaling"]),
+        ("amen", ["norm", "boundary_sim", "scaling"]),
         ("radar", ["scaling"]),
-        ("anomalous", ["solver", "scaling"]),
+        ("anomalous", ["scaling"]),
         ("madan", ["t", "isolated"]),
     ],
 )

@@ -124,7 +124,7 @@ def test_ids_of_both_kinds_are_kept_apart() -> None:
     assert graph.node_ids.tolist() == ["item:1", "item:2", "item:3", "user:1", "user:2", "user:3"]
     assert graph.node_types.tolist() == ["item"] * 3 + ["user"] * 3
     assert graph.n_edges == 4
-    assert any("for two kinds of nodes" in notice for notice in notices)
+    assert any("'user' and 'item' as two kinds of nodes" in notice for notice in notices)
 
 
 def test_ids_that_do_not_overlap_stay_as_they_are() -> None:

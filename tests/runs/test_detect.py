@@ -142,7 +142,7 @@ def test_a_run_on_two_kinds_of_nodes_says_that_there_is_no_ring_evidence(tmp_pat
     messages = Messages()
     source = Source(path=str(tmp_path / "orders.csv"))
     result = detect(Request(detector="cross_hcm", source=source, settings=FAST), tmp_path / "out", progress=messages)
-    said = [text for text in messages.said if "no ring and no lockstep evidence" in text]
+    said = [text for text in messages.said if "ring and lockstep evidence is not available" in text]
     assert len(said) == 1 and said[0] in result.record["warnings"]
     assert said[0] in (tmp_path / "out" / "report.html").read_text()
     with (tmp_path / "out" / "scores.csv").open() as file:
@@ -173,7 +173,7 @@ def test_the_top_nodes_of_a_new_graph_are_explained(tmp_path: Path, name: str) -
     written = json.loads((tmp_path / "new" / "explanations.json").read_text())
     assert [reason["node"] for reason in written] == result.graph.node_ids[result.order[:3]].tolist()
     again = explain(tmp_path / "new", written[0]["node"])
-    assert str(again).splitlines()[1] == written[0]["summary"]
+    assert written[0]["summary"] in " ".join(str(again).split())
     model, graph = open_run(tmp_path / "new")
     assert model.decision_score_.tolist() == result.scores.tolist()
     assert model.threshold_ == open_run(tmp_path / "run")[0].threshold_

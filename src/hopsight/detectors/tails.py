@@ -218,7 +218,7 @@ def flag_limit(order: Order, false_alarms: float, shape: float = 0.0, *, strengt
     while True:
         n_tested = n_passing
         tail = ScoreTail.fit(order, n_tested // 2 if n_tested >= MANY else 0, shape)
-        if tail is None:
+        if tail is None or false_alarms == 0.0:
             return _highest(order)
         chance = false_alarms * max(n_tested, 1) / order.n_values
         limit = (

@@ -187,7 +187,7 @@ class Flow:
 
     @cached_property
     def burst(self) -> tuple[FloatArray, IntArray]:
-        """How many events or new partners come in a short time, for such a node, and in which window.
+        """How many events or new partners come in a time that is short for the node, and in which window.
 
         With k the number in the busiest window of a width, u what is usual for a node with as many other events, and
         s the number of events in the next busiest window apart from that one, x = 2 (√k − √(max(u, s) + 1)) exceeds
@@ -331,7 +331,7 @@ class Flow:
 
         Event e follows d if it leaves the account that d reached, at most three days later, with .75 to 1.1 of the
         amount. With c the number of events that came in during those days and q the share of all events
-        whose amount would fit, such a link counts −log₁₀(c q): links by chance are common at busy accounts and for
+        whose amount would fit, the link counts −log₁₀(c q): links by chance are common at busy accounts and for
         common amounts, and count nothing. With s the sum over the links of the best cycle of three to ten events
         through a node, or half the sum over the best chain through it if that is more: log(1 + s).
         """

@@ -138,7 +138,7 @@ class AmountFacts:
         That amount, and the usual amount (geometric mean) of the node's earlier events in that direction, in which what
         is usual for everybody counts as three events. Both None if no amount is unusual for both of its ends.
     partner
-        Position of the node at the other end; None without such an amount.
+        Position of the node at the other end; None without one.
     time
         Its time; None without times.
     limit, n_near, smallest, largest

@@ -487,7 +487,7 @@ def lockstep(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
 def raw_evidence(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]:
     """Return every kind of evidence in its own unit, NaN where there is none.
 
-    Between two kinds of nodes, such as users and items, no edges close a triangle: such a graph has neither ring nor
+    Between two kinds of nodes, such as users and items, no edges close a triangle: their graph has neither ring nor
     lockstep evidence.
     """
     found = {kind.__name__: kind(nodes, usual) for kind in (misfit, ring, outlier, activity, lockstep)}

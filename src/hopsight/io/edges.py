@@ -800,7 +800,7 @@ def edge_weights(matrix: Any, graph: AttributedGraph) -> NDArray[np.float64] | N
 def weight_matrix(graph: AttributedGraph) -> Any:
     """Return the adjacency matrix with the weights of the edges in place of 1.
 
-    A matrix cannot hold an edge of weight 0, so that with such an edge it holds 1 for every edge.
+    A matrix cannot hold an edge of weight 0, so that a graph with one holds 1 for every edge.
     """
     if graph.edge_weight is None or not graph.edge_weight.all():
         return graph.adjacency.astype(np.float64)

@@ -33,7 +33,7 @@ from hopsight.io.sources import TABLE_SUFFIXES, reading
 from hopsight.system.lazy_polars import pl
 
 OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsight wrote
-DIRECTED = "hopsight_directed"  # by which such an edge list is recognized
+DIRECTED = "hopsight_directed"  # by which an edge list of this kind is recognized
 ENOUGH, MOST = 10_000, 0.5  # rows of edges whose ids are looked up; share of them that a column of node ids has
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
 

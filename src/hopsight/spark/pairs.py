@@ -230,7 +230,7 @@ def _shown(row: Row, splits: Splits, network: int) -> NDArray[np.bool_]:
 
 
 def _positives(row: Row, splits: Splits, fold: int) -> NDArray[np.bool_]:
-    """Return the edges of a slice that a fold learns one hop from; one that is set aside takes dropped edges, too."""
+    """Return the edges of a slice that a fold learns one hop from; one that is set aside also takes dropped edges."""
     mine = splits.of(column(row, "hash")).positives(fold)
     return mine if fold % splits.n_inner == 0 else mine & (column(row, "kept") > 0)
 

@@ -162,8 +162,8 @@ def edge_table(edges: DataFrame, nodes: DataFrame, threshold: float, *, directed
     for end in ("one", "other"):
         ids = nodes.selectExpr(f"number as {end}", f"id as {end}_id", f"row as {end}_row")
         edges = edges.join(ids, end)
-    # as in the local engine, the source of an edge without direction is the node that comes first in the table
-    first = "true" if directed else "one_row < other_row"
+    # as in the local engine without events, the source of an edge without direction is the end with the first id
+    first = "true" if directed else "one_id < other_id"
     named = edges.selectExpr(
         f"if({first}, one_id, other_id) as source",
         f"if({first}, other_id, one_id) as target",

@@ -10,7 +10,7 @@ the last block count together. Two numbers say how unusual that is for this acco
 
 Each becomes −log of the share of all accounts' blocks that reached as much, and z is the harmonic mean of both, so that
 it takes both: a wedding brings many small gifts, a house is one large payment. Without amounts z is that of x. The
-score is −log₁₀ of the share of blocks with such a z, divided by 3, because an episode fills several blocks.
+score is −log₁₀ of the share of blocks with this z or more, divided by 3, because an episode fills several blocks.
 
 Too little is known in the first windows, in which every partner is new. An account without a past may have a monthly
 rhythm, as employers do: what it sends is judged once it has sent before, what it receives once it has been seen before,

@@ -87,7 +87,7 @@ def burst_evidence(
     counts as ten more ticks and says how much such counts vary. Of a burst one tick per
     window is learned, and of that no more than four times the usual: it takes several windows to become usual. A tick
     with A events is looked at A times, so log(A / usual count) is subtracted. With ``lasts``, which is for long
-    ticks of a young stream, what the last ticks all reached is usual, too: who is popular from the start has no burst.
+    ticks of a young stream, what the last ticks all reached is also usual: who is popular from the start has no burst.
     """
     if counts[at.TICK] != tick + 1:  # stored plus one, so that an empty row belongs to no tick
         if counts[at.TICK] != 0.0:

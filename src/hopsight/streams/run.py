@@ -132,7 +132,7 @@ def watch(
 ) -> Watched:
     """Continue a run over time with new events; ``tell`` gets each alert once it is safe on the disk.
 
-    All files of the folder then speak of all events so far. Killed at any moment, the same call continues where it was:
+    All files of the folder then cover all events so far. Killed at any moment, the same call continues where it was:
     ``alerts.csv`` has every alert exactly once. ``tell`` may get those of the last 200,000 events again, with the same
     numbers.
     """
