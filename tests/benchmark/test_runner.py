@@ -208,7 +208,7 @@ def test_bad_options_are_refused_before_anything_is_written(tmp_path):
 
 def test_results_of_somebody_else_are_not_replaced(tmp_path):
     (tmp_path / "report.html").write_text("mine")
-    with pytest.raises(ValueError, match=r"already has a report\.html that no benchmark wrote: choose another folder"):
+    with pytest.raises(ValueError, match=r"already has report\.html, which no benchmark wrote: choose another folder"):
         quick(tmp_path, [FAKE])
     assert (tmp_path / "report.html").read_text() == "mine"
 

@@ -97,7 +97,7 @@ def test_a_redacted_table_of_the_user_is_neither_removed_nor_replaced(
     write_npz(random_graph, tmp_path / "graph.npz")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "redacted.csv").write_text("mine")
-    with pytest.raises(ValueError, match=r"already has a redacted\.csv that hopsight did not write"):
+    with pytest.raises(ValueError, match=r"already has redacted\.csv, which hopsight did not write"):
         detect(Request(source=Source(path=str(tmp_path / "graph.npz")), detector="lof"), tmp_path / "run")
     assert (tmp_path / "run" / "redacted.csv").read_text() == "mine"
 

@@ -68,7 +68,7 @@ def test_other_files_in_the_folder_are_kept(tmp_path: Path) -> None:
 def test_a_file_that_hopsight_did_not_write_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text("mine")
     (tmp_path / RECORD).write_text('{"format": "something else"}')
-    with pytest.raises(ValueError, match=r"already has a scores\.csv"):
+    with pytest.raises(ValueError, match=r"already has scores\.csv"):
         write_run(tmp_path, "ours")
     assert (tmp_path / "scores.csv").read_text() == "mine"
 
@@ -76,7 +76,7 @@ def test_a_file_that_hopsight_did_not_write_is_not_overwritten(tmp_path: Path) -
 def test_a_file_beside_an_earlier_run_that_it_did_not_write_is_not_overwritten(tmp_path: Path) -> None:
     write_run(tmp_path, "ours", model=False)
     (tmp_path / "model").write_text("mine")
-    with pytest.raises(ValueError, match="already has a model that hopsight did not write"):
+    with pytest.raises(ValueError, match="already has model, which hopsight did not write"):
         write_run(tmp_path, "again")
     assert (tmp_path / "model").read_text() == "mine" and (tmp_path / "scores.csv").read_text() == "ours"
 
@@ -84,7 +84,7 @@ def test_a_file_beside_an_earlier_run_that_it_did_not_write_is_not_overwritten(t
 def test_a_killed_run_does_not_make_other_files_ours(tmp_path: Path) -> None:
     (tmp_path / STAGING).mkdir()
     (tmp_path / "scores.csv").write_text("mine")
-    with pytest.raises(ValueError, match=r"already has a scores\.csv"):
+    with pytest.raises(ValueError, match=r"already has scores\.csv"):
         write_run(tmp_path, "ours")
 
 

@@ -82,7 +82,7 @@ def test_edges_are_those_of_the_local_engine(detected: Any, reference: CrossHCM,
 
 def check_edges(detected: Any, reference: CrossHCM, graph: AttributedGraph) -> None:
     rows = {(row["source"], row["target"]): row for row in detected.edges.collect()}
-    ordered = [rows[tuple(pair)] for pair in graph.node_ids[graph.edges].T.tolist()]
+    ordered = [rows[tuple(pair)] for pair in graph.node_ids[graph.directions].T.tolist()]
     assert len(rows) == graph.n_edges
     for name in ("hop", "probability", "variance", "surprise", "score"):
         wanted = getattr(reference, f"edge_{name}_")

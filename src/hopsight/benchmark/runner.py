@@ -137,7 +137,7 @@ def _refuse_foreign(folder: Path, records: dict[str, Record]) -> None:
     """Refuse to replace somebody else's files: a benchmark of ours has a journal beside its results."""
     for name in () if records else ("results.csv", "report.html"):
         if (folder / name).exists():
-            raise ValueError(f"{folder} already has a {name} that no benchmark wrote: choose another folder")
+            raise ValueError(f"{folder} already has {name}, which no benchmark wrote: choose another folder")
 
 
 def _is_due(record: Record | None, limits: dict[str, float], retry: bool) -> bool:

@@ -120,7 +120,7 @@ def data_list(data_dir: DataDir = None, as_json: Json = False) -> None:
 
 def data_bank(
     folder: Annotated[Path, typer.Argument(help="Folder for accounts.csv, transfers.csv and cases.csv.")],
-    nodes: Annotated[int, typer.Option(help="Number of accounts.")] = 2400,
+    accounts: Annotated[int, typer.Option(help="Number of accounts.")] = 2400,
     seed: Seed = 1,
     force: Force = False,
 ) -> None:
@@ -130,7 +130,7 @@ def data_bank(
 
     for name in ("accounts", "transfers", "cases"):
         check_output(folder / f"{name}.csv", tuple, force=force)
-    bank = bank_tables(nodes, seed)
+    bank = bank_tables(accounts, seed)
     bank.write(folder)
     typer.echo(f"{folder}: {bank.accounts.height:,} accounts, {bank.transfers.height:,} transfers")
 

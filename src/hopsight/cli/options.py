@@ -77,7 +77,7 @@ WORDS = {
     "DIR": ("out", "data_dir"),
     "NUMBER": (
         "seed", "top", "repeat", "port", "workers", "alarm", "group", "cliques", "clique_size", "attribute_anomalies",
-        "candidates", "repetitions", "seeds",
+        "candidates", "repetitions", "seeds", "accounts",
     ),
     "SHARE": ("false_alarms", "contamination"),
     "SIZE": ("memory_limit",),

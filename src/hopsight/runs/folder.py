@@ -174,7 +174,7 @@ def _refuse_foreign(folder: Path, names: Collection[str]) -> None:
     ours = names if (folder / STAGING / PUBLISHING).exists() else _written(folder)
     foreign = [name for name in names if name not in ours and os.path.lexists(folder / name)]
     if foreign:
-        raise ValueError(f"{folder} already has a {foreign[0]} that hopsight did not write: choose another folder")
+        raise ValueError(f"{folder} already has {foreign[0]}, which hopsight did not write: choose another folder")
 
 
 def _written(folder: Path) -> Collection[str]:
