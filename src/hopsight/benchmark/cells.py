@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from hopsight.benchmark.recipes import TRIVIAL, detector_class, from_plain
 from hopsight.checks import check_choice
 from hopsight.datasets import inject, make_graph
+from hopsight.datasets.catalog import size
 from hopsight.graph import AttributedGraph
 from hopsight.loading import load
 from hopsight.metrics import (
@@ -203,7 +204,7 @@ def execute(job: dict[str, Any]) -> dict[str, Any]:
         "load_seconds": loaded - begin,
         "memory_peak": peak_memory(),
         "memory_before": before,
-        "size": _size(graph),
+        "size": size(graph),
         "details": fitted.details,
         "curve": fitted.curve,
         "warnings": messages,
@@ -268,16 +269,6 @@ def _messages() -> Iterator[list[str]]:
         logger.propagate = propagate
         found.update({f"{entry.category.__name__}: {entry.message}"[:300]: None for entry in caught})
         messages += found
-
-
-def _size(graph: AttributedGraph) -> dict[str, Any]:
-    return {
-        "name": graph.name,
-        "nodes": graph.n_nodes,
-        "edges": graph.n_edges,
-        "attributes": graph.n_attributes,
-        "anomalies": None if graph.labels is None else int((graph.labels == 1).sum()),
-    }
 
 
 def measure(graph: AttributedGraph, scores: NDArray[np.float64]) -> dict[str, float]:

@@ -260,12 +260,7 @@ def info(graph: AttributedGraph) -> dict[str, Any]:
     if entry is not None and entry.size.nodes == graph.n_nodes:
         known = {"kind": entry.kind, "citation": entry.citation, "source": entry.address(), "license": entry.license}
         known["notes"] = list(entry.notes)
-    return {
-        "name": graph.name,
-        "nodes": graph.n_nodes,
-        "edges": graph.n_edges,
-        "attributes": graph.n_attributes,
-        "anomalies": None if graph.labels is None else int((graph.labels == 1).sum()),
+    return size(graph) | {
         "unlabeled": None if graph.labels is None else int((graph.labels == -1).sum()),
         "kinds": None if graph.kinds is None else _count_kinds(graph.kinds),
         "directed": graph.directed,
@@ -278,6 +273,17 @@ def info(graph: AttributedGraph) -> dict[str, Any]:
         "duplicates": graph.n_duplicates,
         "self_loops": graph.n_self_loops,
         **known,
+    }
+
+
+def size(graph: AttributedGraph) -> dict[str, Any]:
+    """Return the name of a graph and its numbers of nodes, edges, attributes and known anomalies."""
+    return {
+        "name": graph.name,
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "attributes": graph.n_attributes,
+        "anomalies": None if graph.labels is None else int((graph.labels == 1).sum()),
     }
 
 
