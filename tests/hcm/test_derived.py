@@ -83,8 +83,8 @@ def judged_alike(model: Any, graph: AttributedGraph, seed: int) -> float:
     pairs = pairs[:, ~np.isin(pairs[0] * n + pairs[1], graph.edges[0] * n + graph.edges[1])]
     pairs = pairs[:, rng.choice(pairs.shape[1], graph.n_edges, replace=False)]
     part, of_pairs = (model.splits.of(graph.node_hashes[each].sum(axis=0)).part for each in (graph.edges, pairs))
-    steps = [model._logits(graph, part == k, pairs[:, of_pairs == k])[:, 1].numpy() for k in range(model.n_folds)]
-    mine = [model._logits(graph, part == k, graph.edges[:, part == k])[:, 1].numpy() for k in range(model.n_folds)]
+    steps = [model._unlike(graph, part == k, pairs[:, of_pairs == k]) for k in range(model.n_folds)]
+    mine = [model._unlike(graph, part == k, graph.edges[:, part == k]) for k in range(model.n_folds)]
     far = np.concatenate([*mine, *steps])
     return float(roc_auc_score(np.arange(far.size) >= graph.n_edges, far))
 

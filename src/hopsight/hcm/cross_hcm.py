@@ -112,6 +112,7 @@ if TYPE_CHECKING:
 
 PRIOR_PAIRS = 10.0
 RARE_CYCLE = 2.0 / 3.0  # beyond log₁₀ n: a circle that one in a hundred graphs has by chance, as strengths are damped
+UNTRAINED_SOURCES = 256  # of hops for each part of the edges, enough for 1,024 pairs of each class
 STEEPEST = 10.0  # slope of the logits of untrained hop counts in the dissimilarity; calibration flattens it
 SAMPLES, MANY_EDGES = 15, 1 << 20  # posterior samples, and the edges beyond which there are fewer
 ROWS_READ = 1 << 13  # nodes whose attributes a thread reads at a time
@@ -353,18 +354,20 @@ class CrossHCM(Detector):
         self.n_inputs_, self.n_classes_ = attributes.shape[1], pool.n_classes
 
         # 4. Judge every edge by what has not seen it.
+        unlike = None
         if self._sees_attributes:
             judged = self._learn(device, graph, attributes, index, pool, rngs[2:], callback, clock, saved)
         else:
             clock.begin("judge")
-            judged = self._fit_untrained(graph, index, pool, for_pairs)
+            unlike = self._dissimilarity(graph, attributes)
+            judged = self._fit_untrained(graph, index, pool, for_pairs, unlike)
         del index, pool
         if graph.n_edges > SINGLE_PRECISION_EDGES:
             release_memory()  # what judging leaves in reference cycles is large
 
         # 5. Weigh the evidence about every node.
         clock.begin("scores")
-        scores = self._weigh(graph, attributes, judged, refit=True)
+        scores = self._weigh(graph, attributes, judged, unlike, refit=True)
         self.seconds_ = clock.end()
         return scores
 
@@ -416,7 +419,12 @@ class CrossHCM(Detector):
         return self._judge(views, edges, index.part, checkpoint=saved)
 
     def _fit_untrained(
-        self, graph: AttributedGraph, index: FoldIndex, pool: PairPool, rng: np.random.Generator
+        self,
+        graph: AttributedGraph,
+        index: FoldIndex,
+        pool: PairPool,
+        rng: np.random.Generator,
+        unlike: NDArray[Any],
     ) -> JudgedEdges:
         """Calibrate what the dissimilarity of two nodes says about the hops between them, and judge every edge."""
         self.samples_, self.loss_ = np.zeros((0, self.n_folds, 0), dtype=np.float32), np.zeros(0)
@@ -424,38 +432,54 @@ class CrossHCM(Detector):
         found = []
         for network in range(self.n_folds):
             pairs, labels = pool.draw_aside(network, CALIBRATION_PAIRS, rng=rng)
-            found.append(calibrate(self._logits(graph, index.part == network, pairs)[None], labels))
+            found.append(calibrate(self._logits(self._unlike(graph, index.part == network, pairs))[None], labels))
         self.calibrations_ = np.array(found)
-        return self._compare(graph, index.part)
+        return self._compare(graph, index.part, unlike)
 
     def _compare(
         self,
         graph: AttributedGraph,
         part: NDArray[Any],
+        unlike: NDArray[Any],
         edges: IntArray | None = None,
         absent: NDArray[np.bool_] | None = None,
     ) -> JudgedEdges:
-        """Judge all edges (or some) by the dissimilarity of their ends, as if more edges were absent."""
+        """Judge all edges (or some) by the dissimilarity of their ends, as if more edges were absent.
+
+        ``unlike`` holds it for each of them, with all edges present; attributes that were derived from the edges are
+        derived again without the absent ones.
+        """
         edges = np.arange(graph.n_edges) if edges is None else edges
         found = np.empty((3, edges.size))
         for network, calibration in enumerate(self.calibrations_):
             mine, hidden = np.flatnonzero(part[edges] == network), part == network
             if mine.size:
                 hidden = hidden if absent is None else hidden | absent
-                log_p = calibrated(self._logits(graph, hidden, graph.edges[:, edges[mine]]), calibration)
+                again = graph.derivation is not None
+                apart = self._unlike(graph, hidden, graph.edges[:, edges[mine]]) if again else unlike[mine]
+                log_p = calibrated(self._logits(apart), calibration)
                 hop = predicted_hop(log_p, self.prediction).numpy()
                 found[:, mine] = hop, log_p[:, 0].exp().numpy(), -log_p[:, 0].numpy()
         return JudgedEdges(found[0], np.zeros(edges.size), found[1], found[2])
 
-    def _logits(self, graph: AttributedGraph, absent: NDArray[np.bool_], pairs: IntArray) -> Tensor:
-        """Return logits that favor farther classes the less alike two nodes are, as if some edges were absent.
+    def _logits(self, unlike: NDArray[Any]) -> Tensor:
+        """Return logits that favor farther classes the less alike two nodes are.
 
         Those of class c are 10 c d with d the relative dissimilarity, before a calibration decides how steep they are.
         """
+        return torch.from_numpy(np.multiply.outer(STEEPEST * unlike, np.arange(self.n_classes_)))
+
+    def _unlike(self, graph: AttributedGraph, absent: NDArray[np.bool_], pairs: IntArray) -> FloatArray:
+        """Return the relative dissimilarity of some pairs as if some edges were absent."""
         rows, ends = np.unique(pairs, return_inverse=True)
         attributes = self._attributes_without(graph, absent, rows)
-        unlike = self.references_.relative_dissimilarity(attributes, ends.reshape(pairs.shape))
-        return torch.from_numpy(np.multiply.outer(STEEPEST * unlike, np.arange(self.n_classes_)))
+        return np.asarray(self.references_.relative_dissimilarity(attributes, ends.reshape(pairs.shape)))
+
+    def _dissimilarity(self, graph: AttributedGraph, attributes: FloatArray) -> NDArray[Any]:
+        """Return the relative dissimilarity of the ends of every edge."""
+        few = graph.n_edges <= SINGLE_PRECISION_EDGES
+        dtype = np.float64 if few else np.float32
+        return self.references_.relative_dissimilarity(attributes, graph.edges, dtype)
 
     def _attributes_without(self, graph: AttributedGraph, absent: NDArray[np.bool_], rows: IntArray) -> FloatArray:
         """Return the transformed attributes of some nodes as if some edges were absent."""
@@ -511,13 +535,15 @@ class CrossHCM(Detector):
 
         A network counts hops along the edges that are not dropped, without those that it judges.
         """
-        seed = pool_seed(self.split_seed_)
+        seed, folds = pool_seed(self.split_seed_), self.splits.folds
+        if not self._sees_attributes:  # only what is set aside is needed, to calibrate
+            folds = folds[:: self.n_inner]
         alike = edge_similarity(attributes, graph.edges, self.resolve_similarity(self.transform_.scaling))
         kept = drop_edges(alike, self.drop_ratio, rng=rng, chances=lambda edges: chances(graph, edges, seed))
         shown = [np.flatnonzero(kept & (index.part != network)) for network in range(self.n_folds)]
         return pair_pool(
             [adjacency_of(graph.edges[:, edges], graph.n_nodes, directed=graph.directed) for edges in shown],
-            [index.positives(fold) & (kept | (fold % self.n_inner == 0)) for fold in self.splits.folds],
+            [index.positives(fold) & (kept | (fold % self.n_inner == 0)) for fold in folds],
             graph.edges,
             graph.edges,
             graph.node_hashes,
@@ -528,6 +554,7 @@ class CrossHCM(Detector):
             max_pairs=self.max_pairs,
             min_class_pairs=self.min_class_pairs,
             directed=graph.directed,
+            n_sources=None if self._sees_attributes else UNTRAINED_SOURCES,
         )
 
     def _trained_folds(self, index: FoldIndex) -> list[range]:
@@ -562,14 +589,25 @@ class CrossHCM(Detector):
             checkpoint=checkpoint,
         ).judged(self.deviation)
 
-    def _weigh(self, graph: AttributedGraph, attributes: FloatArray, judged: JudgedEdges, *, refit: bool) -> FloatArray:
-        """Set the values of edges and nodes and return the chosen score; ``refit`` fits what they are compared with."""
+    def _weigh(
+        self,
+        graph: AttributedGraph,
+        attributes: FloatArray,
+        judged: JudgedEdges,
+        unlike: NDArray[Any] | None = None,
+        *,
+        refit: bool,
+    ) -> FloatArray:
+        """Set the values of edges and nodes and return the chosen score; ``refit`` fits what they are compared with.
+
+        ``unlike`` is the dissimilarity of the ends of every edge, where it is known already.
+        """
         self.edge_index_ = graph.edges
         judged = JudgedEdges(*(median_where_unknown(values, graph.known_edges) for values in judged))
         self.edge_hop_, self.edge_variance_, self.edge_probability_, self.edge_surprise_ = judged
         self.ahp_, self.iv_, self.hav_ = node_scores(graph.edges, judged, graph.n_nodes)
         self.judged_ = np.ones(graph.n_nodes, dtype=np.bool_)
-        unlike = self.references_.relative_dissimilarity(attributes, graph.edges, self.edge_hop_.dtype)
+        unlike = self._dissimilarity(graph, attributes) if unlike is None else unlike
         unlike = median_where_unknown(unlike, graph.known_edges)
         edges = EdgeFeatures(self.edge_hop_ if self._sees_attributes else unlike, self.edge_surprise_, unlike)
         if refit:
@@ -701,13 +739,14 @@ class CrossHCM(Detector):
             return sorted_._finish(sorted_.decision_score_[order.nodes], keep_threshold=True)
         copied = self._copy_for(graph)
         check_edges(graph)
-        attributes = inputs_of(graph, self.transform_, self.magnitude_)
+        attributes, unlike = inputs_of(graph, self.transform_, self.magnitude_), None
         if self._sees_attributes:
             views = self._views(graph, attributes, device)
             judged = self._judge(views, as_tensor(graph.edges).to(device), views.index.part)
         else:
-            judged = self._compare(graph, self.splits.of(edge_hashes(graph)).part)
-        return copied._finish(copied._weigh(graph, attributes, judged, refit=False), keep_threshold=True)
+            unlike = self._dissimilarity(graph, attributes)
+            judged = self._compare(graph, self.splits.of(edge_hashes(graph)).part, unlike)
+        return copied._finish(copied._weigh(graph, attributes, judged, unlike, refit=False), keep_threshold=True)
 
     def _views(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> Views:
         """Return what the networks see of a graph."""
@@ -755,7 +794,8 @@ class CrossHCM(Detector):
 
     def _compare_around(self, graph: AttributedGraph, part: Around, absent: NDArray[np.bool_]) -> JudgedEdges:
         """Judge the remaining edges of a node by the dissimilarity of their ends."""
-        return self._compare(graph, self.splits.of(edge_hashes(graph)).part, part.mine, absent)
+        unlike = self.edge_dissimilarity_[part.mine]
+        return self._compare(graph, self.splits.of(edge_hashes(graph)).part, unlike, part.mine, absent)
 
     def _features_of(
         self, graph: AttributedGraph, node: int, part: Around, judged: JudgedEdges, absent: NDArray[np.bool_]

@@ -15,13 +15,13 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import embedding_bag
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.splits import HALF_PRECISION_NODES, FoldIndex
-from hopsight.nn.gcn import smoothed_by
 from hopsight.preprocess import AttributeTransform
 from hopsight.preprocess.transform import unit_of
-from hopsight.system.arrays import csr_tensor, zeros
+from hopsight.system.arrays import zeros
 from hopsight.system.kernels import compiled
 from hopsight.system.threads import in_order
 
@@ -259,13 +259,16 @@ class Neighborhoods:
         return found
 
     def _smooth_on_device(self, values: Tensor, hidden: NDArray[np.bool_]) -> Tensor:
-        """Give hidden edges the weight 0: that is less work for a GPU than to leave them out."""
+        """Give hidden edges the weight 0: that is less work for a GPU than to leave them out.
+
+        Sums over segments add up in a fixed order; sparse products and cumulative sums of a GPU do not.
+        """
         indptr, indices, edge, weight = self._on_device
         weight = weight.masked_fill(torch.from_numpy(hidden).to(self.device)[edge], 0.0)
-        before = torch.nn.functional.pad(weight.abs().cumsum(0, dtype=torch.float64), (1, 0))
-        strengths = (before[indptr[1:]] - before[indptr[:-1]]).float()
-        matrix = csr_tensor(indptr, indices, weight, (indptr.numel() - 1,) * 2)
-        return smoothed_by(matrix, strengths, values)
+        scale = torch.rsqrt(torch.segment_reduce(weight.abs(), "sum", offsets=indptr) + 1.0)[:, None]
+        scaled = values * scale
+        around = embedding_bag(indices, scaled, indptr, mode="sum", per_sample_weights=weight, include_last_offset=True)
+        return around.add_(scaled).mul_(scale)
 
     @cached_property
     def _on_device(self) -> list[Tensor]:

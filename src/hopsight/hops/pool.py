@@ -143,6 +143,7 @@ def pair_pool(
     max_pairs: int,
     min_class_pairs: int,
     directed: bool = False,
+    n_sources: int | None = None,
 ) -> PairPool:
     """Choose the pool.
 
@@ -170,6 +171,8 @@ def pair_pool(
         stays pure, and the next farther class takes the pairs instead.
     directed
         Count hops along the arcs, and (a, b) apart from (b, a).
+    n_sources
+        Sources of each network, at most; None means those of :func:`source_count`.
 
     Raises
     ------
@@ -184,7 +187,8 @@ def pair_pool(
         raise ValueError("the graph has no edges to learn hop counts from")
     order = np.argsort(scramble(hashes ^ seed), kind="stable")
     searches = [HopSearch(adjacency, n_classes - 1, directed=directed) for adjacency in adjacencies]
-    plan, found = _searched(searches, source_places(order, n_networks), hashes, seed, lambda counts: plan_pool(
+    sources = [mine[:n_sources] for mine in source_places(order, n_networks)]
+    plan, found = _searched(searches, sources, hashes, seed, lambda counts: plan_pool(
         counts, hashes.size, n_arcs / n_networks / (1 if directed else 2), len(positives) // n_networks, n_networks,
         directed=directed, n_classes=n_classes,
         sampling_ratio=sampling_ratio, max_pairs=max_pairs, min_class_pairs=min_class_pairs,
