@@ -37,7 +37,7 @@ from hopsight.hops.pool import source_count
 from hopsight.metrics import roc_auc
 from hopsight.runs.console import Progress
 from hopsight.spark.detection import detect
-from hopsight.spark.pairs import PORTION
+from hopsight.spark.model import PORTION
 from hopsight.spark.session import open_session
 
 MAX_TASKS = 100_000  # of one step that are asked for

@@ -16,7 +16,7 @@ from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS
 from hopsight.hcm.groups import Group
 from hopsight.spark import report as module
-from hopsight.spark.report import Excerpt, collect_excerpt, write_reasons
+from hopsight.spark.results import Excerpt, collect_excerpt, write_reasons
 
 
 def test_numbers_are_those_of_the_whole_graph(tmp_path: Path) -> None:

@@ -17,11 +17,8 @@ from typing import Annotated, Any
 import typer
 
 from hopsight.checks import one_line, option, spelling
-from hopsight.cli.detection import detect, rerun, score
-from hopsight.cli.finished import compare, explain, review
-from hopsight.cli.graphs import bench, convert, data_bank, data_fetch, data_list, describe, inject
-from hopsight.cli.options import decorate
-from hopsight.cli.over_time import stream, watch
+from hopsight.cli import commands
+from hopsight.cli.options import EXAMPLES, decorate
 from hopsight.cli.support import IgnoreWriteErrors, StoppedError, stopping
 
 app = typer.Typer(
@@ -30,10 +27,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 data = typer.Typer(help="The catalog of published graphs.", no_args_is_help=True)
-for command in (detect, score, explain, review, stream, watch, compare, rerun, describe, inject, bench, convert):
-    app.command()(command)
-for name, data_command in (("list", data_list), ("fetch", data_fetch), ("bank", data_bank)):
-    data.command(name)(data_command)
+for name in EXAMPLES:
+    group, _, part = name.rpartition(" ")
+    (data if group else app).command(part)(getattr(commands, name.replace(" ", "_")))
 app.add_typer(data, name="data")
 
 DEBUG = "HOPSIGHT_DEBUG"

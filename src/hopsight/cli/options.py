@@ -99,39 +99,13 @@ SourceArgument = Annotated[str, typer.Argument(help=SOURCE, show_default=False)]
 OptionalSource = Annotated[
     str | None, typer.Argument(help=f"{SOURCE} Default: the built-in demo graph.", show_default=False)
 ]
-Nodes = Annotated[str | None, typer.Option(help="Node table for an edge list.")]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="The edge list has no header row.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
-Directed = Annotated[bool, typer.Option("--directed", help="Keep the direction of the edges.")]
 Label = Annotated[str | None, typer.Option(help="Ground-truth label column, to evaluate.")]
 Ignore = Annotated[list[str] | None, typer.Option(help="Column to leave out; repeatable.")]
 SourceColumn = Annotated[str | None, typer.Option(help="Column with the source of each edge.")]
 TargetColumn = Annotated[str | None, typer.Option(help="Column with the target of each edge.")]
-IdColumn = Annotated[str | None, typer.Option(help="Column of the node table with the ids.")]
-WeightColumn = Annotated[str | None, typer.Option(help="Column with the weight of each edge.")]
-TimeColumn = Annotated[str | None, typer.Option(help="Column with the time of each edge.")]
-TypeColumn = Annotated[str | None, typer.Option(help="Column with the type of each node.")]
-Rank = Annotated[str | None, typer.Option(help="Type of node to rank.")]
-NameColumn = Annotated[str | None, typer.Option(help="Column with a name to show beside the id.")]
 Category = Annotated[list[str] | None, typer.Option(help="Column of codes, such as zip codes.")]
-Derive = Annotated[
-    str | None,
-    typer.Option(
-        help="Attributes to derive from the edges: none, or some of structure,sent,received.",
-        show_default="all; with a node table, sent and received if edges have columns",
-    ),
-]
-Duplicates = Annotated[
-    str | None, typer.Option(help="Weight of duplicate edges: their sum, count or last.", show_default="sum")
-]
-Bipartite = Annotated[
-    bool | None,
-    typer.Option("--bipartite/--one-kind", help="Source and target are separate sets of nodes."),
-]
-Missing = Annotated[str, typer.Option(help="Empty attribute cells: fill (and mark), mean or refuse.")]
-RankUnknown = Annotated[
-    bool, typer.Option("--rank-unknown", help="Rank nodes without a row in the node table as well.")
-]
 DataDir = Annotated[str | None, typer.Option(help="Folder with local copies of catalog graphs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Do not report progress on standard error.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
@@ -143,25 +117,37 @@ Csv = Annotated[bool, typer.Option("--csv", help="Write CSV, not Parquet, beyond
 
 
 def reading(
-    nodes: Nodes = None,
-    directed: Directed = False,
+    nodes: Annotated[str | None, typer.Option(help="Node table for an edge list.")] = None,
+    directed: Annotated[bool, typer.Option("--directed", help="Keep the direction of the edges.")] = False,
     label: Label = None,
     ignore: Ignore = None,
     source_column: SourceColumn = None,
     target_column: TargetColumn = None,
-    id_column: IdColumn = None,
-    weight_column: WeightColumn = None,
-    time_column: TimeColumn = None,
-    type_column: TypeColumn = None,
-    rank: Rank = None,
-    name_column: NameColumn = None,
+    id_column: Annotated[str | None, typer.Option(help="Column of the node table with the ids.")] = None,
+    weight_column: Annotated[str | None, typer.Option(help="Column with the weight of each edge.")] = None,
+    time_column: Annotated[str | None, typer.Option(help="Column with the time of each edge.")] = None,
+    type_column: Annotated[str | None, typer.Option(help="Column with the type of each node.")] = None,
+    rank: Annotated[str | None, typer.Option(help="Type of node to rank.")] = None,
+    name_column: Annotated[str | None, typer.Option(help="Column with a name to show beside the id.")] = None,
     category: Category = None,
-    derive: Derive = None,
-    duplicates: Duplicates = None,
-    bipartite: Bipartite = None,
+    derive: Annotated[
+        str | None,
+        typer.Option(
+            help="Attributes to derive from the edges: none, or some of structure,sent,received.",
+            show_default="all; with a node table, sent and received if edges have columns",
+        ),
+    ] = None,
+    duplicates: Annotated[
+        str | None, typer.Option(help="Weight of duplicate edges: their sum, count or last.", show_default="sum")
+    ] = None,
+    bipartite: Annotated[
+        bool | None, typer.Option("--bipartite/--one-kind", help="Source and target are separate sets of nodes.")
+    ] = None,
     no_header: NoHeader = False,
-    missing: Missing = "fill",
-    rank_unknown: RankUnknown = False,
+    missing: Annotated[str, typer.Option(help="Empty attribute cells: fill (and mark), mean or refuse.")] = "fill",
+    rank_unknown: Annotated[
+        bool, typer.Option("--rank-unknown", help="Rank nodes without a row in the node table as well.")
+    ] = False,
     data_dir: DataDir = None,
 ) -> dict[str, Any]:
     """Return the options that say how to read a graph, as fields of :class:`hopsight.runs.request.Source`."""

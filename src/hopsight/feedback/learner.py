@@ -29,7 +29,7 @@ from hopsight.feedback.experts import (
 from hopsight.feedback.features import Features, normal_scores, quantile_levels
 from hopsight.feedback.forests import Forest
 from hopsight.metrics import roc_auc, roc_auc_difference
-from hopsight.system.threads import few_threads, in_order
+from hopsight.system.threads import few_threads, for_each
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -155,8 +155,7 @@ class Learned:
             out[some] = np.column_stack(opinions)
 
         with few_threads(1):  # several would add up in another order
-            for _ in in_order(fill, range(0, len(rows), ROWS_AT_ONCE)):
-                pass
+            for_each(fill, range(0, len(rows), ROWS_AT_ONCE))
         return out
 
     def quality(self) -> dict[str, Any]:

@@ -103,7 +103,7 @@ from hopsight.preprocess.similarity import References
 from hopsight.preprocess.transform import choose_scaling
 from hopsight.system.arrays import find_edges
 from hopsight.system.machine import release_memory
-from hopsight.system.threads import few_threads, in_order, safe_in_forks
+from hopsight.system.threads import few_threads, for_each, safe_in_forks
 
 if TYPE_CHECKING:
     from hopsight.feedback.curve import Point
@@ -691,8 +691,7 @@ class CrossHCM(Detector):
             deviation[rows], residual[rows] = self._own_features(graph, np.arange(graph.n_nodes)[rows], some)
 
         with few_threads(1):  # of BLAS, in each of these
-            for _ in in_order(read, range(0, graph.n_nodes, ROWS_READ)):
-                pass
+            for_each(read, range(0, graph.n_nodes, ROWS_READ))
         return NodeFeatures(
             degrees=graph.degrees,
             deviation=deviation,

@@ -20,7 +20,7 @@ from hopsight.flow.evidence import Flow
 from hopsight.hcm.posterior import neighbor_means, neighbor_sum
 from hopsight.io.notices import notice
 from hopsight.system.kernels import arcs_by_degree, each_once_in_order, triangles_from
-from hopsight.system.threads import by_blocks, by_parts, few_threads, in_order
+from hopsight.system.threads import by_blocks, by_parts, few_threads, for_each, in_order
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -159,8 +159,7 @@ def fit_ridges(columns: FloatArray, wanted: FloatArray, folds: IntArray, n_folds
         rows = members[fold]
         predicted[:, rows] = ridges[:, fold, :-1] @ (columns[rows] - center).T + ridges[:, fold, -1:]
 
-    for _ in in_order(predict, range(n_folds)):
-        pass
+    for_each(predict, range(n_folds))
     best = int(np.argmin(((predicted - wanted) ** 2).mean(axis=1)))
     chosen = ridges[best]
     chosen[:, -1] += np.median(wanted - predicted[best]) - chosen[:, :-1] @ center

@@ -23,7 +23,7 @@ from hopsight.preprocess import AttributeTransform
 from hopsight.preprocess.transform import unit_of
 from hopsight.system.arrays import zeros
 from hopsight.system.kernels import compiled
-from hopsight.system.threads import in_order
+from hopsight.system.threads import for_each, in_order
 
 ROWS_AT_ONCE = 1 << 16
 MOST_AT_ONCE = 32  # views, one bit of each edge per view
@@ -78,8 +78,7 @@ def in_unit(attributes: Matrix, unit: float) -> NDArray[np.float32]:
     def fill(start: int) -> None:
         scaled[start : start + ROWS_AT_ONCE] = attributes[start : start + ROWS_AT_ONCE] / unit
 
-    for _ in in_order(fill, range(0, len(scaled), ROWS_AT_ONCE)):
-        pass
+    for_each(fill, range(0, len(scaled), ROWS_AT_ONCE))
     return scaled
 
 
@@ -227,10 +226,7 @@ class Neighborhoods:
         """Return D̃^{-1/2} of every node (n_nodes, n_views), from the absolute weights of its shown edges."""
         strengths = np.empty((self.indptr.size - 1, n_views), dtype=np.float32)
         graph, step = (self.indptr, self.indices, self.edge, self.weight, bits), max(1, BLOCK_VALUES // n_views)
-        for _ in in_order(
-            lambda start: _strengths(*graph, strengths, start, start + step), range(0, len(strengths), step)
-        ):
-            pass
+        for_each(lambda start: _strengths(*graph, strengths, start, start + step), range(0, len(strengths), step))
         return np.asarray(torch.rsqrt(torch.from_numpy(strengths).add_(1.0)).numpy())
 
     def _smooth_rows(
@@ -254,8 +250,7 @@ class Neighborhoods:
             for view, part in zip(found, torch.from_numpy(blocks), strict=True):
                 view[start : start + step] = part
 
-        for _ in in_order(fill, range(0, rows.size, step)):
-            pass
+        for_each(fill, range(0, rows.size, step))
         return found
 
     def _smooth_on_device(self, values: Tensor, hidden: NDArray[np.bool_]) -> Tensor:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_count
 from hopsight.hops.search import WORD, HopSearch, below, count, draw_epochs, scramble
-from hopsight.system.threads import by_parts, in_order
+from hopsight.system.threads import by_parts, for_each, in_order
 
 IntArray = NDArray[np.int64]
 HashArray = NDArray[np.uint64]
@@ -102,8 +102,7 @@ class PairPool:
         first = min(1, n_inner - 1)
         folds = first + np.arange(epoch, epoch + n_epochs) % (n_inner - first)
         columns = self._columns  # once, before several threads would ask for them
-        for _ in in_order(lambda k: _draw(columns, k * n_inner + folds, words, k, drawn), range(self.n_networks)):
-            pass
+        for_each(lambda k: _draw(columns, k * n_inner + folds, words, k, drawn), range(self.n_networks))
         return drawn
 
     def draw_aside(self, network: int, most: int, *, rng: np.random.Generator) -> tuple[IntArray, IntArray]:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.checks import check_choice, check_ratio
-from hopsight.system.threads import few_threads, in_order
+from hopsight.system.threads import few_threads, for_each
 
 SIMILARITIES = ("auto", "jaccard", "cosine", "euclidean")
 BLOCK_VALUES = 1 << 20  # of rows, by one thread at a time
@@ -59,8 +59,7 @@ def edge_similarity(attributes: Any, edges: NDArray[np.int64], similarity: str =
         out[part] = _similarity(_products(rows, first, second), size[first], size[second], similarity)
 
     for work, n_rows in ((measure, size.size), (compare, out.size)):
-        for _ in in_order(work, range(0, n_rows, step)):
-            pass
+        for_each(work, range(0, n_rows, step))
     return out
 
 
@@ -155,8 +154,7 @@ class References:
             found[start : start + ROWS_AT_ONCE] = squares[:, places]
 
         with few_threads(1):
-            for _ in in_order(quantiles, range(0, len(found), ROWS_AT_ONCE)):
-                pass
+            for_each(quantiles, range(0, len(found), ROWS_AT_ONCE))
         return found
 
     def relative_dissimilarity(
@@ -178,8 +176,7 @@ class References:
             nearer = _n_nearer(apart, knots[first]) + _n_nearer(apart, knots[second])
             found[part] = nearer / (4.0 * N_KNOTS)
 
-        for _ in in_order(judge, range(0, found.size, EDGES_AT_ONCE)):
-            pass
+        for_each(judge, range(0, found.size, EDGES_AT_ONCE))
         return found
 
     def _rows(self, attributes: NDArray[Any]) -> FloatArray:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackError
 
 from hopsight.checks import check_choice, check_count, plural
-from hopsight.system.threads import VALUES_AT_ONCE, blas_on_one_thread, few_threads, in_order, n_threads
+from hopsight.system.threads import VALUES_AT_ONCE, blas_on_one_thread, few_threads, for_each, in_order, n_threads
 
 FloatArray = NDArray[np.float64]
 
@@ -174,8 +174,7 @@ class AttributeTransform:
             found[rows] = part.toarray() if sp.issparse(part) else part
 
         with few_threads(1):
-            for _ in in_order(fill, range(0, n_rows, step)):
-                pass
+            for_each(fill, range(0, n_rows, step))
         return found
 
     def _finished(self, prepared: Any, center: FloatArray, scale: FloatArray) -> Any:
@@ -191,8 +190,7 @@ class AttributeTransform:
                 found[rows] = prepared[rows] @ turned - self.origin
 
             with few_threads(1):
-                for _ in in_order(project, range(0, len(found), ROWS_PROJECTED)):
-                    pass
+                for_each(project, range(0, len(found), ROWS_PROJECTED))
             return found
         if self.scaling != "standard":
             return prepared

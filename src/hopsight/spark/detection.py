@@ -20,9 +20,8 @@ from hopsight.io.notices import notice_merged
 from hopsight.io.tables import DIRECTED
 from hopsight.runs.console import Progress
 from hopsight.runs.folder import Stages
-from hopsight.spark import model
+from hopsight.spark import evidence, model, results
 from hopsight.spark.blocks import cached, computed
-from hopsight.spark.evidence import SampledNodes, feature_blocks, sample_edges, triangle_blocks, weigh_nodes
 from hopsight.spark.graph import (
     Cells,
     PlacedNodes,
@@ -32,17 +31,6 @@ from hopsight.spark.graph import (
     place_edges,
     place_nodes,
     with_hashes,
-)
-from hopsight.spark.labels import Taught, label_rows, learner_attributes, teach
-from hopsight.spark.pairs import Sources, choose_pool, compare_ends, drop_edges, kept_edges, search_hops
-from hopsight.spark.results import (
-    Detection,
-    collect_groups,
-    edge_rows,
-    edge_table,
-    edge_threshold,
-    node_table,
-    with_reasons,
 )
 from hopsight.spark.session import run_settings
 from hopsight.spark.tables import check_unique, encode_attributes, errors_about, plan_attributes, read_inputs
@@ -69,7 +57,7 @@ def detect(
     anomalous_value: object = None,
     n_blocks: int | None = None,
     progress: Progress | None = None,
-) -> Detection:
+) -> results.Detection:
     """Find the nodes and edges of a graph in two DataFrames that look out of place.
 
     The result is that of :class:`CrossHCM` on one machine, up to rounding. The driver never receives data proportional
@@ -122,7 +110,7 @@ def detect(
                     missing=missing, category=category, ours=DIRECTED in edges.columns, notices=notices,
                 )  # fmt: skip
         names = [name for plan in plans for name in plan.names]
-        labels = None if learn_from is None else label_rows(inputs.nodes, learn_from, anomalous_value)
+        labels = None if learn_from is None else evidence.label_rows(inputs.nodes, learn_from, anomalous_value)
         graph = Graph(encode_attributes(inputs.nodes, plans), inputs.edges, names, directed, labels, learn_from)
         found = fit(graph, detector, n_blocks, stages, notices, progress)
         with stages.stage("rank"):
@@ -134,7 +122,9 @@ def detect(
         "n_nodes": layout.n_nodes, "n_edges": cells.n_edges, "n_attributes": len(names), "directed": directed,
         "n_duplicates": cells.n_duplicates, "n_self_loops": cells.n_self_loops, "n_blocks": layout.n_blocks,
     }  # fmt: skip
-    return Detection(*tables, found.fitted, sizes, stages.seconds, notices, graph.nodes, names, detector, found.taught)
+    return results.Detection(
+        *tables, found.fitted, sizes, stages.seconds, notices, graph.nodes, names, detector, found.taught
+    )
 
 
 @dataclass(frozen=True)
@@ -159,7 +149,7 @@ class Fit:
     scores: DataFrame  # one row per node, with the columns of evidence.SCORES
     fitted: dict[str, Any]  # what the local engine sets on a fitted CrossHCM, if its size does not depend on the graph
     dissimilarity: NDArray[np.float64]  # of a sample of the edges
-    taught: Taught | None  # by labels
+    taught: evidence.Taught | None  # by labels
 
 
 def fit(
@@ -186,18 +176,18 @@ def fit(
     with stages.stage("edges"):
         cells = place_edges(graph.edges, nodes, directed=graph.directed)
         degrees = computed(degree_blocks(cells.rows, layout, splits))
-        sample = SampledNodes.of(nodes)
+        sample = evidence.SampledNodes.of(nodes)
         attribute_baseline, references = sample.attribute_baseline(degrees, layout), sample.references(similarity)
     with stages.stage("pairs"):
-        all_compared = cached(compare_ends(x, cells.rows, layout, similarity, references))
-        compared = drop_edges(all_compared, cells.n_edges, detector.drop_ratio, seed)
-        sources = Sources.choose(nodes.rows, layout.n_nodes, splits.n_folds)
+        all_compared = cached(model.compare_ends(x, cells.rows, layout, similarity, references))
+        compared = model.drop_edges(all_compared, cells.n_edges, detector.drop_ratio, seed)
+        sources = model.Sources.choose(nodes.rows, layout.n_nodes, splits.n_folds)
         hashes = x.filter("kind = 'hash'")
         reached = [
-            search_hops(hashes, kept_edges(compared, splits, network), layout, mine, detector.n_classes - 1)
+            model.search_hops(hashes, model.kept_edges(compared, splits, network), layout, mine, detector.n_classes - 1)
             for network, mine in enumerate(sources)
         ]
-        pool = choose_pool(
+        pool = model.choose_pool(
             reached, compared, layout, splits, sources, seed, directed=graph.directed,
             n_classes=detector.n_classes, sampling_ratio=detector.sampling_ratio, max_pairs=detector.max_pairs,
             min_class_pairs=detector.min_class_pairs,
@@ -214,19 +204,21 @@ def fit(
         judging = splits, detector, trained
         judged = computed(model.judge(views, compared, layout, *judging, directed=graph.directed))
     with stages.stage("score"):
-        sampled_edges = sample_edges(judged, cells.n_edges)
+        sampled_edges = evidence.sample_edges(judged, cells.n_edges)
         edge_baseline = EdgeBaseline.fit(sampled_edges)
-        edges = edge_rows(judged, layout, edge_baseline)
-        limit_of_edges = edge_threshold(edges, cells.n_edges, detector.false_alarms)
-        triangles = triangle_blocks(judged, degrees, layout, edge_baseline)
-        features = cached(feature_blocks(judged, triangles, x, layout, attribute_baseline, detector.deviation))
-        scores, found = weigh_nodes(features, layout, sample.numbers, detector, notices)
+        edges = results.edge_rows(judged, layout, edge_baseline)
+        limit_of_edges = results.edge_threshold(edges, cells.n_edges, detector.false_alarms)
+        triangles = evidence.triangle_blocks(judged, degrees, layout, edge_baseline)
+        features = cached(evidence.feature_blocks(judged, triangles, x, layout, attribute_baseline, detector.deviation))
+        scores, found = evidence.weigh_nodes(features, layout, sample.numbers, detector, notices)
     taught = None
     if graph.labels is not None:
         with stages.stage("learn"):
-            seen = learner_attributes(x, graph.nodes, nodes, graph.names, transform.n_outputs)
+            seen = evidence.learner_attributes(x, graph.nodes, nodes, graph.names, transform.n_outputs)
             limit, name = found["threshold_"], str(graph.label)
-            taught = teach(graph.labels, scores, seen, cells.rows, nodes, sample, detector, limit, name, notices)
+            taught = evidence.teach(
+                graph.labels, scores, seen, cells.rows, nodes, sample, detector, limit, name, notices
+            )
         if taught is not None:
             scores, found["threshold_"] = taught.scores, taught.threshold
     for frame in (hashed, x, degrees, all_compared, around, features):
@@ -246,8 +238,9 @@ def _ranked(
 ) -> tuple[DataFrame, DataFrame, list[Group]]:
     """Return the tables of nodes and edges, and the groups."""
     fitted, nodes, scores = found.fitted, found.nodes.rows, cached(found.scores)
-    groups = collect_groups(scores, found.edges, nodes, fitted["edge_baseline_"], fitted["kind_thresholds_"], notices)
-    ranked = computed(node_table(scores, nodes, detector, fitted["threshold_"]))
-    edges = edge_table(found.edges, nodes, fitted["edge_threshold_"], directed=directed)
-    edges = computed(with_reasons(edges, found.dissimilarity))  # texts are made last, so that they are not shuffled
-    return ranked, edges, groups
+    groups = results.collect_groups(
+        scores, found.edges, nodes, fitted["edge_baseline_"], fitted["kind_thresholds_"], notices
+    )
+    ranked = computed(results.node_table(scores, nodes, detector, fitted["threshold_"]))
+    edges = results.edge_table(found.edges, nodes, fitted["edge_threshold_"], directed=directed)
+    return ranked, computed(results.with_reasons(edges, found.dissimilarity)), groups  # texts last: not to be shuffled

@@ -47,7 +47,7 @@ def detect_files(
 
     The files appear together or not at all. ``resume`` is refused: there is no checkpoint.
     """
-    from hopsight.spark.report import collect_excerpt, write_reasons
+    from hopsight.spark.results import collect_excerpt, write_reasons
     from hopsight.spark.session import ending_quietly, open_session, run_settings
 
     show = progress or Progress()

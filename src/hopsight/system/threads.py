@@ -214,6 +214,11 @@ def in_order(function: Callable[..., Any], *arguments: Iterable[Any]) -> Iterato
         yield from _ahead(_kept_pool(count), 2 * count, within_limit, *arguments)
 
 
+def for_each(function: Callable[..., Any], *arguments: Iterable[Any]) -> None:
+    """Call a function for its effect on every item, in threads, as :func:`in_order` does."""
+    deque(in_order(function, *arguments), maxlen=0)
+
+
 @cache
 def _kept_pool(count: int) -> ThreadPoolExecutor:
     """Return threads that stay: a fit of a small graph has some forty short stages, and starting threads takes time."""
@@ -250,8 +255,7 @@ def by_parts(function: Callable[[slice], Any], size: int) -> Any:
         part = slice(start, min(start + step, size))
         found[part] = function(part)
 
-    for _ in in_order(fill, range(step, size, step)):
-        pass
+    for_each(fill, range(step, size, step))
     return found
 
 
