@@ -26,12 +26,12 @@ import json, sys
 import numpy as np
 import hopsight.hcm.train as posterior
 import hopsight.system.threads as threads
-import hopsight.nn.reconstruction as reconstruction
+import hopsight.baselines.networks as networks
 from hopsight.detectors import DETECTORS
 from hopsight.io import read
 
 if sys.argv[4] == "small":  # as many blocks as in a large graph
-    posterior.AT_ONCE, reconstruction.BLOCK_VALUES, threads.VALUES_AT_ONCE = 128, 2048, 512
+    posterior.AT_ONCE, networks.BLOCK_VALUES, threads.VALUES_AT_ONCE = 128, 2048, 512
 graph = read(sys.argv[3], notices=[])
 chosen = json.loads(sys.argv[2]).items()
 found = {name: DETECTORS[name](**settings).fit(graph).decision_score_ for name, settings in chosen}

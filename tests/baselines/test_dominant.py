@@ -13,11 +13,11 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from hopsight.baselines.dominant import DOMINANT, Autoencoder
+from hopsight.baselines.networks import Inputs
 from hopsight.detectors.base import Epoch
 from hopsight.graph import AttributedGraph
 from hopsight.loading import load
 from hopsight.nn.gcn import Layers
-from hopsight.nn.reconstruction import Inputs
 from toys import dense_propagation
 
 PRESETS = ("paper", "pygod")

@@ -13,12 +13,11 @@ import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
-from hopsight.baselines.networks import set_weights
+from hopsight.baselines import networks
+from hopsight.baselines.networks import Inputs, Target, set_weights
 from hopsight.baselines.resgcn import ResGCN, ResidualGCN
 from hopsight.graph import AttributedGraph
 from hopsight.loading import load
-from hopsight.nn import reconstruction
-from hopsight.nn.reconstruction import Inputs, Target
 from toys import dense_propagation
 
 CPU = torch.device("cpu")
@@ -134,7 +133,7 @@ def dense_forward(network: ResidualGCN, graph: AttributedGraph) -> tuple[Tensor,
 def test_loss_and_gradients_equal_the_dense_form(
     random_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch, sparse: bool
 ) -> None:
-    monkeypatch.setattr(reconstruction, "BLOCK_VALUES", 24)
+    monkeypatch.setattr(networks, "BLOCK_VALUES", 24)
     network, inputs = make(6), inputs_of(random_graph, sparse)
     Z, R, X_hat = dense_forward(network, random_graph)
     expected = (torch.tensor(random_graph.attributes) - X_hat - 0.3 * R).square().sum()

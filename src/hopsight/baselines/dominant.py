@@ -12,10 +12,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hopsight.baselines.networks import NetworkDetector, as_array
+from hopsight.baselines.networks import (
+    EPSILON,
+    Inputs,
+    NetworkDetector,
+    Target,
+    as_array,
+    row_errors,
+    row_loss,
+    sample_rows,
+)
 from hopsight.checks import check_choice, check_ratio
 from hopsight.nn.gcn import Layers, relu_drop
-from hopsight.nn.reconstruction import EPSILON, Inputs, Target, row_errors, row_loss, sample_rows
 from hopsight.system.threads import Run, safe_in_forks
 
 FloatArray = NDArray[np.float64]

@@ -11,10 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hopsight.baselines.networks import NetworkDetector, as_array
+from hopsight.baselines.networks import Inputs, NetworkDetector, Target, as_array, row_loss, sample_rows
 from hopsight.checks import check_not_negative, check_positive
 from hopsight.nn.gcn import Layers
-from hopsight.nn.reconstruction import Inputs, Target, row_loss, sample_rows
 from hopsight.system.threads import Run
 
 FloatArray = NDArray[np.float64]

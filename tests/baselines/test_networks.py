@@ -8,8 +8,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from hopsight.nn import reconstruction
-from hopsight.nn.reconstruction import Target, row_errors, row_loss, sample_rows
+from hopsight.baselines import networks
+from hopsight.baselines.networks import Target, row_errors, row_loss, sample_rows
 
 CPU = torch.device("cpu")
 FUNCTIONS = {"none": lambda values: values, "relu": torch.relu, "sigmoid": torch.sigmoid}
@@ -50,7 +50,7 @@ def test_loss_and_gradient_equal_the_dense_form(
     root: bool,
     block: int,
 ) -> None:
-    monkeypatch.setattr(reconstruction, "BLOCK_VALUES", block)
+    monkeypatch.setattr(networks, "BLOCK_VALUES", block)
     target = Target.of(matrix if stored == "sparse" else matrix.toarray(), CPU, torch.float64)
     errors = dense_errors(*factors, matrix, activation)
     expected = (errors + 1e-12).sqrt().sum() if root else errors.sum()
@@ -67,7 +67,7 @@ def test_loss_and_gradient_equal_the_dense_form(
 def test_pairs_of_one_matrix_with_itself_equal_the_dense_form(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, activation: str, root: bool, block: int
 ) -> None:
-    monkeypatch.setattr(reconstruction, "BLOCK_VALUES", block)
+    monkeypatch.setattr(networks, "BLOCK_VALUES", block)
     edges = np.triu(rng.random((30, 30)) < 0.2, k=0).astype(float)  # with some self-loops
     edges = sp.csr_array(np.maximum(edges, edges.T))
     H = torch.from_numpy(rng.normal(size=(30, 4))).requires_grad_()
