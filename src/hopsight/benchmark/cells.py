@@ -5,13 +5,11 @@ Labels are read where scores are measured, and nowhere else in the benchmark.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import logging
 import time
-import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import version
@@ -26,6 +24,7 @@ from hopsight.checks import check_choice
 from hopsight.datasets import inject, make_graph
 from hopsight.datasets.catalog import size
 from hopsight.graph import AttributedGraph
+from hopsight.io.notices import collected
 from hopsight.loading import load
 from hopsight.metrics import (
     KIND_NAMES,
@@ -185,7 +184,7 @@ class FitResult:
 def execute(job: dict[str, Any]) -> dict[str, Any]:
     """Run the cell of ``{"cell": …, "data_dir": …, "folder": …}`` and return its record without key and status."""
     cell = Cell(**job["cell"])
-    with _messages() as messages:
+    with collected(lambda text: None, logging.WARNING) as messages:  # they belong in the row, not on the terminal
         begin = time.perf_counter()
         graph = build_graph(cell, job.get("data_dir"), job.get("folder"))
         loaded = time.perf_counter()
@@ -248,27 +247,6 @@ def _details(model: Any) -> dict[str, Any]:
         if isinstance(value, int | float | str | np.integer | np.floating):
             details[name.rstrip("_")] = value if isinstance(value, str) else float(value)
     return details
-
-
-@contextlib.contextmanager
-def _messages() -> Iterator[list[str]]:
-    """Collect warnings and what hopsight logs, each once: they belong in the row, not on the terminal."""
-    found: dict[str, None] = {}
-    handler = logging.Handler(logging.WARNING)
-    handler.emit = lambda record: found.setdefault(record.getMessage()[:300])  # type: ignore[method-assign]
-    logger = logging.getLogger("hopsight")
-    propagate, logger.propagate = logger.propagate, False
-    logger.addHandler(handler)
-    messages: list[str] = []
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield messages
-    finally:
-        logger.removeHandler(handler)
-        logger.propagate = propagate
-        found.update({f"{entry.category.__name__}: {entry.message}"[:300]: None for entry in caught})
-        messages += found
 
 
 def measure(graph: AttributedGraph, scores: NDArray[np.float64]) -> dict[str, float]:

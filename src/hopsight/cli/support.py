@@ -53,10 +53,10 @@ def load_graph(source: Source, out: Path, *, force: bool) -> Any:
     """Read a graph for a command that writes one file, which is checked first; messages go to standard error."""
     from hopsight.explanations.text import broken
     from hopsight.io import check_output
-    from hopsight.runs.folder import notices
+    from hopsight.io.notices import collected
 
     check_output(out, source.files, force=force)
-    with notices(lambda text: typer.echo(broken(text), err=True)):
+    with collected(lambda text: typer.echo(broken(text), err=True)):
         return source.read()
 
 

@@ -174,7 +174,7 @@ class Detector(ABC):
         """Return a copy that will have the scores of another graph; values of the nodes of the fit are not copied."""
         self._check_fitted()
         copied = copy.copy(self)
-        for name in ("without_graph_", *(f"{value}_" for value in self.node_values)):
+        for name in ("without_graph_", "stability_", *(f"{value}_" for value in self.node_values)):
             vars(copied).pop(name, None)
         copied.graph_ = graph
         return copied

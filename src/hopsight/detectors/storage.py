@@ -72,7 +72,7 @@ def columns_of(detector: Any) -> Iterator[tuple[str, int, bool]]:
         yield name, n_nodes, True
     if is_without_graph(detector):
         return
-    for name in ("judged", *type(detector).node_values):
+    for name in ("judged", "stability", *type(detector).node_values):
         yield f"{name}_", n_nodes, False
     weighs = _weighs_evidence(detector)
     yield "decided_by_", n_nodes, weighs
@@ -174,8 +174,8 @@ def _fits(value: Any, hint: Any) -> bool:
 FORMAT = "hopsight-detector"
 VERSION = 2
 RECORD, ARRAYS = "detector.json", "arrays.safetensors"
-# Users keep their graph themselves, its edges included, and timings differ between runs.
-NOT_SAVED = frozenset({"graph_", "edge_index_", "seconds_"})
+# Users keep their graph themselves, its edges included, and timings and the nodes to rank differ between runs.
+NOT_SAVED = frozenset({"graph_", "edge_index_", "seconds_", "only_"})
 
 
 def save_detector(detector: Any, folder: Path) -> None:

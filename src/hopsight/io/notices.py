@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ MERGED = {
     "last": "and kept the weight of the last one",
 }
 LOGGER = logging.getLogger("hopsight")
+NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 
 
 class NamedNotices(list[str]):
@@ -98,3 +101,32 @@ def notice_constant(graph: Any, notices: list[str] | None) -> None:
             "All nodes have the same attributes, so there is nothing to learn from them; add columns that differ.",
             notices,
         )
+
+
+@contextmanager
+def collected(say: Callable[[str], None], level: int = logging.INFO) -> Iterator[list[str]]:
+    """Collect log messages of hopsight and warnings of any library, each once, and pass them to ``say``."""
+    seen: list[str] = []
+
+    def note(text: str) -> None:
+        if text not in seen:
+            seen.append(text)
+            say(text)
+
+    handler = logging.Handler(level)
+    handler.emit = lambda record: note(record.getMessage())  # type: ignore[method-assign]
+    before = LOGGER.level, LOGGER.propagate
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(level)
+    LOGGER.propagate = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        for category in NOT_FOR_USERS:
+            warnings.simplefilter("ignore", category)
+        warnings.showwarning = lambda message, *_args, **_kwargs: note(str(message))
+        try:
+            yield seen
+        finally:
+            LOGGER.removeHandler(handler)
+            LOGGER.setLevel(before[0])
+            LOGGER.propagate = before[1]

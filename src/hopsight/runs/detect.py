@@ -2,8 +2,8 @@
 
 The seeds of repeated fits are s, s + 1, s + 2, … . What the run shows of nodes (scores, evidence) are means over the
 fits; the rule for flagging is applied to the mean scores. Groups are found among the edges of the first fit with the
-mean evidence. Everything else (edges, explanations of neighbors, scores without some edges, the saved model) is that of
-the first fit.
+mean evidence. Everything else (edges, explanations of neighbors, scores without some edges, scores of other graphs) is
+that of the first fit.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, check_choice, check_count, option, plural, shortened
 from hopsight.detectors.predict import ranked_threshold
-from hopsight.detectors.table import KINDS, weighted, weights_of
+from hopsight.detectors.table import weighted, weights_of
 from hopsight.graph import AttributedGraph
+from hopsight.io.notices import collected
 from hopsight.io.sources import TABLE_SUFFIXES
 from hopsight.metrics import ranks
 from hopsight.runs.console import Progress
-from hopsight.runs.folder import OVER_TIME, Claim, Stages, checksums, claim, detector_name, notices, read_record
+from hopsight.runs.folder import OVER_TIME, Claim, Stages, checksums, claim, detector_name, read_record
 from hopsight.runs.memory import check_need, expected_need, limited, parse_size
 from hopsight.runs.request import Request, Source, make_detector
-from hopsight.runs.results import REPLACED, Result, now, read_table, record_of, write_results
+from hopsight.runs.results import REPLACED, Result, now, record_of, write_results
 
 if TYPE_CHECKING:
     from hopsight.io.labels import Labels
@@ -63,7 +64,7 @@ def detect(
         )
     limit = None if request.memory_limit is None else parse_size(request.memory_limit)
     stages = Stages(show.begin, show.end)
-    with claim(folder, REPLACED) as claimed, limited(limit), notices(show.say) as warnings:
+    with claim(folder, REPLACED) as claimed, limited(limit), collected(show.say) as warnings:
         if claimed.has_checkpoint and not (resume or restart):
             raise ValueError(
                 f"{folder} has the checkpoint of an interrupted run: pass {option('resume', True)} to continue it, "
@@ -84,7 +85,7 @@ def detect(
             if restart:
                 claimed.discard_checkpoint()
             shown = _fit(detector, graph, claimed, request, resume=resume, progress=show)
-        shown, saved = asked_for(graph, labels, shown, detector, show.say, only)
+        shown = _asked_for(graph, labels, shown, show.say, only)
         record = record_of(request.source, graph, shown) | {
             "command": "detect",
             "request": dataclasses.asdict(request.repeatable()),
@@ -101,9 +102,7 @@ def detect(
             from hopsight.feedback.curve import Point, in_words
 
             show.say(in_words([Point(**each) for each in record["learning_curve"]]) or "")
-        reasons = write_results(
-            claimed.staging, graph, shown, request.top, record, stages, saved=saved, csv=request.csv
-        )
+        reasons = write_results(claimed.staging, graph, shown, request.top, record, stages, csv=request.csv)
         claimed.publish()
         if _keeps_checkpoints(detector):
             claimed.discard_checkpoint()
@@ -147,16 +146,17 @@ def _fit(
             f"{type(detector).__name__} keeps no checkpoint, so {option('resume', True)} starts from the beginning"
         )
 
-    def fit(each: Any, number: int) -> None:
+    fits = []
+    for number in range(request.repeat):
+        each = detector if number == 0 else dataclasses.replace(detector, seed=detector.seed + number)
         if request.repeat > 1:
             progress.say(f"Fit {number + 1} of {request.repeat}, with seed {each.seed}")
         more = {"checkpoint": claimed.checkpoint_of(number)} if has_checkpoint else {}
         each.fit(graph, callback=progress, **more)
-
+        fits.append(Values.of(each))
     if request.repeat == 1:
-        fit(detector, 0)
         return detector
-    return fit_repeats(detector, request.repeat, fit, min(request.top, graph.n_nodes))
+    return averaged(detector, fits, min(request.top, graph.n_nodes), detector.graph_.ranked)
 
 
 def _keeps_checkpoints(detector: Any) -> bool:
@@ -176,28 +176,6 @@ class Values:
         return cls(model.decision_score_, dict(getattr(model, "evidence_", {})))
 
 
-def fit_repeats(detector: Any, n_fits: int, fit: Callable[[Any, int], None], top: int) -> Any:
-    """Fit a detector with several seeds and return what the run shows: the first fit with the means of all.
-
-    Parameters
-    ----------
-    detector
-        The detector of the first fit; it is fitted and otherwise unchanged.
-    n_fits
-        Number of fits.
-    fit
-        Fits a detector, given its number from 0.
-    top
-        Number of nodes that count as the first ones where no node is flagged.
-    """
-    fits = []
-    for number in range(n_fits):
-        each = detector if number == 0 else dataclasses.replace(detector, seed=detector.seed + number)
-        fit(each, number)
-        fits.append(Values.of(each))
-    return averaged(detector, fits, top, detector.graph_.ranked)
-
-
 def averaged(model: Any, fits: Sequence[Values], top: int, ranked: NDArray[np.bool_] | None = None) -> Any:
     """Return a copy of a fitted detector with the mean values of several fits and the stability of each node."""
     shown = copy.copy(model)
@@ -206,7 +184,8 @@ def averaged(model: Any, fits: Sequence[Values], top: int, ranked: NDArray[np.bo
     shown.label_ = (shown.decision_score_ > shown.threshold_).astype(np.int64)
     if fits[0].evidence:
         shown.evidence_ = {kind: np.mean([each.evidence[kind] for each in fits], axis=0) for kind in fits[0].evidence}
-        _decide(shown)
+        if hasattr(shown, "decided_by_"):  # the chosen kind that adds most to the score
+            shown.decided_by_ = np.argmax(weighted(shown.evidence_, shown.evidence, weights_of(shown)), axis=0)
     shown.stability_ = stability([each.scores for each in fits], int(shown.label_.sum()) or top)
     return shown
 
@@ -218,31 +197,6 @@ def stability(scores: Sequence[FloatArray], n_first: int) -> FloatArray:
     [1.0, 0.5, 0.5]
     """
     return np.asarray(np.mean([ranks(each) <= n_first for each in scores], axis=0))
-
-
-def read_repeats(model: Any, graph: AttributedGraph, path: Path, threshold: float) -> Any:
-    """Return the model of a run with repeated fits as the run showed it, with the means that ``scores.csv`` has."""
-    table = read_table(path)
-    order = {cell or "": place for place, cell in enumerate(table["node"].to_list())}
-    shown = copy.copy(model)
-    try:
-        rows = [order[str(node)] for node in graph.node_ids.tolist()]
-        columns = {name: table[name].to_numpy()[rows] for name in table.columns if name != "node"}
-        shown.decision_score_, shown.stability_ = columns["score"], columns["stability"]
-    except KeyError as error:
-        raise ValueError(f"{path} does not belong to this run: it has no {error}; repeat the run") from None
-    shown.threshold_ = threshold
-    shown.label_ = (shown.decision_score_ > threshold).astype(np.int64)
-    if hasattr(model, "evidence_"):
-        shown.evidence_ = {kind: columns[kind] for kind in KINDS if kind in columns}
-        _decide(shown)
-    return shown
-
-
-def _decide(model: Any) -> None:
-    """Set which of the chosen kinds of evidence adds most to the score."""
-    if hasattr(model, "decided_by_"):
-        model.decided_by_ = np.argmax(weighted(model.evidence_, model.evidence, weights_of(model)), axis=0)
 
 
 def check_files(request: Request, detector: Any) -> None:
@@ -281,31 +235,18 @@ def _nodes(path: str | None, graph: AttributedGraph) -> NDArray[np.int64] | None
     return read_nodes(path, graph)
 
 
-def asked_for(
-    graph: AttributedGraph,
-    labels: Labels | None,
-    shown: Any,
-    fitted: Any,
-    say: Callable[[str], None],
-    only: NDArray[np.int64] | None,
-) -> tuple[Any, Any]:
-    """Return what the run shows and the detector that it saves, given what the fit shows and the detector itself.
-
-    ``only`` are the nodes to rank, all by default.
-    """
-    saved = fitted
+def _asked_for(graph: AttributedGraph, labels: Labels | None, shown: Any, say: Callable[[str], None], only: Any) -> Any:
+    """Return what the run shows: the fitted detector, taught by labels, or of the nodes that a file lists only."""
     if labels is not None:
         from hopsight.io.labels import count_words
 
-        alone = shown is fitted
         shown = shown.learn(labels, graph=graph)
-        saved = shown if alone else fitted.learn(labels, graph=graph)
         say(shown.learned_words or f"Labels: {count_words(labels)}. Nothing is learned before there are both kinds.")
     if only is not None:
         shown = copy.copy(shown)
         shown.only_ = np.zeros(graph.n_nodes, dtype=np.bool_)
         shown.only_[only] = True
-    return shown, saved
+    return shown
 
 
 def score(
@@ -333,7 +274,7 @@ def score(
     if inside.is_dir():
         read_record(model_path)  # a run that was killed while it replaced another is none
     model = load_detector(inside if inside.is_dir() else model_path)
-    with claim(folder, REPLACED) as claimed, notices(show.say) as warnings:
+    with claim(folder, REPLACED) as claimed, collected(show.say) as warnings:
         started = now()
         with stages.stage("load"):
             graph = source.read_ranked()

@@ -17,8 +17,7 @@ from hopsight.explanations.text import aligned
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import mid_ranks, ranking
 from hopsight.report.page import redacted, report
-from hopsight.runs.detect import read_repeats
-from hopsight.runs.folder import KEY, OVER_TIME, RECORD, REDACTED, read_record
+from hopsight.runs.folder import KEY, OVER_TIME, REDACTED, read_record
 from hopsight.runs.results import read_table, table_of
 from hopsight.system.cells import guarded, unguarded
 from hopsight.system.files import replacing
@@ -48,7 +47,7 @@ def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
     from hopsight.detectors.storage import load_detector, with_edges
     from hopsight.loading import load
 
-    record = read_record(folder)
+    read_record(folder)  # refuses what is not a finished run
     if (folder / OVER_TIME).is_file():
         raise ValueError(
             f"{folder} is a run over time, which has no model of nodes: see its report.html and alerts.csv, or pass a "
@@ -65,11 +64,6 @@ def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
         raise ValueError(f"the model and the graph in {folder} do not belong together: repeat the run")
     if hasattr(model, "edge_hop_"):
         model = with_edges(model, graph.edges)
-    if record.get("repeat") not in (None, 1):
-        limit = record.get("threshold")
-        if not isinstance(limit, float | int):
-            raise ValueError(f"{folder / RECORD} is damaged: it has no threshold; repeat the run")
-        model = read_repeats(model, graph, table_of(folder, "scores"), float(limit))
     return model, graph
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import shutil
 import time
-import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -35,7 +33,6 @@ WRITTEN = "files"  # the value in run.json that lists the files of the run
 REDACTED, KEY = "report-redacted.html", "redacted.csv"
 LATER = (REDACTED, KEY)  # what is added to a finished run
 VERSION = 1
-NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 
 
 @dataclass(frozen=True)
@@ -286,41 +283,3 @@ class Stages:
         seconds = time.perf_counter() - start
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds  # a stage may run once for each of several fits
         self._end(name, seconds)
-
-
-@contextmanager
-def notices(say: Callable[[str], None]) -> Iterator[list[str]]:
-    """Collect log messages of hopsight and warnings of any library, each once, and pass them to ``say``."""
-    seen: list[str] = []
-
-    def note(text: str) -> None:
-        if text not in seen:
-            seen.append(text)
-            say(text)
-
-    handler = _Collector(note)
-    logger = logging.getLogger("hopsight")
-    level, propagate = logger.level, logger.propagate
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        for category in NOT_FOR_USERS:
-            warnings.simplefilter("ignore", category)
-        warnings.showwarning = lambda message, *_args, **_kwargs: note(str(message))
-        try:
-            yield seen
-        finally:
-            logger.removeHandler(handler)
-            logger.setLevel(level)
-            logger.propagate = propagate
-
-
-class _Collector(logging.Handler):
-    def __init__(self, note: Callable[[str], None]) -> None:
-        super().__init__(logging.INFO)
-        self.note = note
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.note(record.getMessage())

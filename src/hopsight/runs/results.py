@@ -218,7 +218,7 @@ def now() -> str:
 def record_of(source: Source, graph: AttributedGraph, model: Any, *, scored: bool = False) -> dict[str, Any]:
     """Return the part of the record that every command with scores has; ``scored`` by a model fitted elsewhere."""
     shown = shown_order(model)
-    n_flagged = int(model.label_[shown].sum())
+    n_flagged, learned = int(model.label_[shown].sum()), getattr(model, "learned_words", None)
     return {
         "inputs": checksums(*source.files()),
         "parameters": dataclasses.asdict(model),
@@ -229,24 +229,10 @@ def record_of(source: Source, graph: AttributedGraph, model: Any, *, scored: boo
         "n_flagged": n_flagged,
         "flagged": flagged_sentence(model, n_flagged, graph.n_nodes, scored=scored, shown=shown),
         "labels": compare_with_labels(graph, model.decision_score_, judged_or_left_out(model)),
-        "learned": getattr(model, "learned_words", None),
-        "distinguishes": _distinguishes(graph, model),
-        "learning_curve": _learning_curve(graph, model),
+        "learned": learned,
+        "distinguishes": learned and [dataclasses.asdict(each) for each in model.distinctions(graph)],
+        "learning_curve": learned and [dataclasses.asdict(each) for each in model.learning_curve(graph)],
     }
-
-
-def _distinguishes(graph: AttributedGraph, model: Any) -> list[dict[str, Any]] | None:
-    """Return what distinguishes known anomalies; None if nothing was learned from labels."""
-    if getattr(model, "learned_words", None) is None:
-        return None
-    return [dataclasses.asdict(each) for each in model.distinctions(graph)]
-
-
-def _learning_curve(graph: AttributedGraph, model: Any) -> list[dict[str, Any]] | None:
-    """Return how well labels are predicted by parts of the others; None if nothing was learned from labels."""
-    if getattr(model, "learned_words", None) is None:
-        return None
-    return [dataclasses.asdict(each) for each in model.learning_curve(graph)]
 
 
 def write_results(
@@ -257,19 +243,17 @@ def write_results(
     record: dict[str, Any],
     stages: Stages,
     *,
-    saved: Any = None,
     csv: bool = False,
 ) -> list[str]:
     """Write every file of a run, the record last; the record gets the seconds of the stages and the peak memory.
 
     Return what is special about each of the first nodes, in a few words.
 
-    ``saved`` is the detector to save where it differs from the one to show, as after repeated fits. With ``csv``,
-    tables of more than a million rows are also CSV files.
+    With ``csv``, tables of more than a million rows are also CSV files.
     """
     with stages.stage("write"):
         _write_tables(folder, graph, model, csv=csv)
-        (model if saved is None else saved).save(folder / "model")
+        model.save(folder / "model")
     record |= {"seconds": stages.seconds, "peak_memory_bytes": peak_memory()}
     if graph.n_edges > MANY_EDGES:
         release_memory()  # of tables that were written

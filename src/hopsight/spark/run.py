@@ -12,11 +12,12 @@ from hopsight.checks import Refusal, check_choice, check_count, option, plural
 from hopsight.explanations.text import broken
 from hopsight.io.edges import find_ends
 from hopsight.io.frames import Table, open_table
+from hopsight.io.notices import collected
 from hopsight.io.rules import MISSING
 from hopsight.io.sources import files, kind_of, reading, resolve
 from hopsight.io.tables import DIRECTED, find_id
 from hopsight.runs.console import Progress, show_ranking, write
-from hopsight.runs.folder import RECORD, checksums, claim, notices, write_record
+from hopsight.runs.folder import RECORD, checksums, claim, write_record
 from hopsight.runs.request import Request, make_detector
 from hopsight.runs.results import now
 from hopsight.system.cells import guarded
@@ -55,7 +56,7 @@ def detect_files(
     detector = make_detector(
         request.detector, preset=request.preset, seed=request.seed, device=request.device, settings=request.settings
     )
-    with ending_quietly(), claim(folder, FILES) as claimed, notices(show.say) as logged:
+    with ending_quietly(), claim(folder, FILES) as claimed, collected(show.say) as logged:
         started = now()
         spark = open_session(master)
         with TemporaryDirectory(dir=claimed.staging) as tables:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hopsight.checks import check_count, check_positive, plural
+from hopsight.io.notices import collected
 from hopsight.io.sources import Address, check_file, naming, resolve
 from hopsight.runs.console import Progress
 from hopsight.runs.detect import report_changes
@@ -24,7 +25,6 @@ from hopsight.runs.folder import (
     checksums,
     claim,
     locked,
-    notices,
     read_record,
 )
 from hopsight.runs.results import FILES as PLAIN_FILES
@@ -95,7 +95,7 @@ def stream(request: StreamRequest, folder: Path, *, progress: Progress | None = 
         request = dataclasses.replace(request, path=str(source.resolve()))
     if request.nodes is not None:
         request = dataclasses.replace(request, nodes=str(Path(request.nodes).resolve()))
-    with claim(folder, FILES) as claimed, notices(show.say) as warnings, ExitStack() as stack:
+    with claim(folder, FILES) as claimed, collected(show.say) as warnings, ExitStack() as stack:
         record: dict[str, Any] = {
             "command": "stream", "started": now(), "inputs": checksums(request.path), "warnings": warnings,
         }  # fmt: skip
@@ -137,7 +137,7 @@ def watch(
     numbers.
     """
     show = progress or Progress()
-    with locked(folder), notices(show.say):
+    with locked(folder), collected(show.say):
         record = read_record(folder)
         state = State.load(folder / STATE)
         request = record.get("request")
