@@ -20,8 +20,6 @@ from hopsight.loading import load
 from hopsight.nn.gcn import Layers
 from toys import dense_propagation
 
-PRESETS = ("paper", "pygod")
-
 
 def fitted_with(graph: AttributedGraph, weights: float | np.ndarray, **settings: Any) -> DOMINANT:
     """Return a detector with given instead of learned weights."""
@@ -43,11 +41,6 @@ def test_with_zero_weights_the_score_is_norm_and_degree(counts: AttributedGraph,
     np.testing.assert_allclose(model.decision_function(counts), expected, rtol=1e-5, atol=1e-5)
 
 
-def test_with_zero_weights_the_sigmoid_decoder_misses_half_of_every_entry(counts: AttributedGraph) -> None:
-    model = fitted_with(counts, 0.0, decoder="sigmoid", attribute_weight=0.0)
-    np.testing.assert_allclose(model.decision_function(counts), np.sqrt(60) / 2, rtol=1e-6)
-
-
 def test_scores_are_those_of_pygod_with_the_same_weights(random_graph: AttributedGraph) -> None:
     pygod = pytest.importorskip("pygod.nn", reason="pygod is not installed")
     torch.manual_seed(0)
@@ -64,22 +57,20 @@ def test_scores_are_those_of_pygod_with_the_same_weights(random_graph: Attribute
     np.testing.assert_allclose(model.decision_function(random_graph), expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_trains_and_scores_its_training_graph_again(random_graph: AttributedGraph, preset: str) -> None:
-    model = getattr(DOMINANT, preset)(n_epochs=30).fit(random_graph)
+def test_the_preset_trains_and_scores_its_training_graph_again(random_graph: AttributedGraph) -> None:
+    model = DOMINANT.pygod(n_epochs=30).fit(random_graph)
     assert model.loss_.shape == (30,) and model.loss_[-1] < model.loss_[0]
     np.testing.assert_allclose(model.decision_function(random_graph), model.decision_score_, atol=1e-4)
     assert np.ptp(model.decision_score_) > 0.1
 
 
 COLUMNS = (
-    "encoder_units", "attribute_units", "structure_units", "decoder", "final_activation", "self_loops", "loss",
-    "attribute_weight", "lr", "n_epochs", "dropout", "initial", "last_step",
+    "encoder_units", "attribute_units", "structure_units", "final_activation", "self_loops", "attribute_weight", "lr",
+    "n_epochs", "dropout", "initial", "last_step",
 )  # fmt: skip
 PUBLISHED = {
-    "defaults": ((64, 64), (64,), (64,), "linear", "relu", True, "mean", 0.8, 0.005, 100, 0.3, "uniform", True),
-    "paper": ((64, 32, 16), (), (), "sigmoid", "relu", False, "squared", 0.6, 0.005, 300, 0.0, "glorot", True),
-    "pygod": ((64, 64), (64,), (64,), "linear", "none", False, "mean", 0.5, 0.004, 100, 0.0, "glorot", False),
+    "defaults": ((64, 64), (64,), (64,), "relu", True, 0.8, 0.005, 100, 0.3, "uniform", True),
+    "pygod": ((64, 64), (64,), (64,), "none", False, 0.5, 0.004, 100, 0.0, "glorot", False),
 }
 
 
@@ -100,13 +91,10 @@ def test_scores_that_are_all_alike_count_as_a_collapse() -> None:
     assert model.embed(graph).any()
 
 
-def test_loss_is_the_mean_of_the_scores_or_the_squared_sum(random_graph: AttributedGraph) -> None:
+def test_loss_is_the_mean_of_the_scores(random_graph: AttributedGraph) -> None:
     settings: dict[str, Any] = {"n_epochs": 1, "dropout": 0.0, "last_step": False, "attribute_weight": 0.8}
     model = DOMINANT(**settings).fit(random_graph)
     assert model.loss_[0] == pytest.approx(model.decision_score_.mean(), rel=1e-5)
-    half = DOMINANT(**settings | {"attribute_weight": 0.0}).fit(random_graph)  # same seed, same weights
-    squared = DOMINANT(**settings | {"attribute_weight": 0.0, "loss": "squared"}).fit(random_graph)
-    assert squared.loss_[0] == pytest.approx((half.decision_score_**2).sum(), rel=1e-5)
 
 
 def test_scores_are_the_weighted_sum_of_both_errors(random_graph: AttributedGraph) -> None:
@@ -133,14 +121,6 @@ def test_callback_receives_the_scores_of_every_epoch(random_graph: AttributedGra
     assert np.array_equal(seen[3], model.decision_score_)
 
 
-def test_sampled_rows_train_about_as_well_as_all(random_graph: AttributedGraph) -> None:
-    settings: dict[str, Any] = {"decoder": "sigmoid", "n_epochs": 60, "dropout": 0.0}
-    whole = DOMINANT(**settings).fit(random_graph).decision_score_
-    sampled = DOMINANT(**settings, n_rows=20).fit(random_graph).decision_score_
-    assert not np.array_equal(whole, sampled)
-    assert np.corrcoef(whole, sampled)[0, 1] > 0.95
-
-
 def test_new_graph_far_from_the_fit_is_refused(random_graph: AttributedGraph) -> None:
     model = DOMINANT(n_epochs=1).fit(random_graph)
     with pytest.raises(ValueError, match="too far from those of the fit"):
@@ -157,13 +137,10 @@ def test_divergence_stops_the_training_and_says_what_to_do(random_graph: Attribu
     [
         ({"encoder_units": ()}, "encoder_units must name at least one width"),
         ({"structure_units": (0,)}, "structure_units must be at least 1, got 0"),
-        ({"decoder": "linea"}, "decoder must be one of linear, sigmoid, got 'linea'; did you mean linear"),
         ({"attribute_weight": 1.5}, "attribute_weight must be at least 0"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"n_epochs": 0}, "n_epochs must be at least 1, got 0"),
         ({"lr": 0.0}, "lr must be above 0, got 0.0"),
-        ({"n_rows": "all"}, "n_rows must be a whole number or 'auto'"),
-        ({"loss": "sum"}, "loss must be one of mean, squared"),
         ({"initial": "zeros"}, "initial must be one of glorot, uniform"),
         ({"final_activation": "tanh"}, "final_activation must be one of relu, none"),
     ],

@@ -20,7 +20,6 @@ from hopsight.baselines.networks import (
     as_array,
     row_errors,
     row_loss,
-    sample_rows,
 )
 from hopsight.checks import check_choice, check_ratio
 from hopsight.nn.gcn import Layers, relu_drop
@@ -38,23 +37,19 @@ class DOMINANT(NetworkDetector):
 
         score_i = a ‖x_i − x̂_i‖₂ + (1 − a) ‖t_i − â_i‖₂
 
-    where a weighs the attributes and t_i is a row of A, or of A + I. The defaults are those of the authors' PyTorch
-    code; :meth:`paper` and :meth:`pygod` return other published settings.
+    where a weighs the attributes, â_i = H h_i, and t_i is a row of A, or of A + I. The loss is the mean score. The
+    defaults are those of the authors' PyTorch code; :meth:`pygod` returns those of PyGOD.
 
     Parameters
     ----------
     encoder_units, attribute_units, structure_units
         Widths of the encoder, of the attribute decoder before its last layer, and of the structure decoder
         (empty: edges are reconstructed from the encoding Z itself).
-    decoder
-        Reconstructed adjacency: ``"linear"``, H Hᵀ, or ``"sigmoid"``, σ(H Hᵀ).
     final_activation
         ``"relu"`` or ``"none"`` after the last layer of encoder and decoders. Attributes with negative values
         are always reconstructed without a ReLU, which could not produce them.
     self_loops
         Reconstruct A + I instead of A.
-    loss
-        ``"mean"`` of the scores, or ``"squared"``, (1 − a) ‖A − Â‖² + a ‖X − X̂‖².
     attribute_weight
         The weight a.
     lr, n_epochs, dropout
@@ -65,9 +60,6 @@ class DOMINANT(NetworkDetector):
         Score with the weights after the last step, or else with those of the last forward pass.
     scaling, n_components
         How to transform the attributes; see :class:`hopsight.preprocess.AttributeTransform`.
-    n_rows
-        Sigmoid decoder only: rows of A per epoch, drawn anew for each one; ``"auto"``: all, or in large graphs as many
-        as make 67 million pairs. The scores always use all rows.
 
     Attributes
     ----------
@@ -86,9 +78,8 @@ class DOMINANT(NetworkDetector):
 
     Notes
     -----
-    The linear decoder is never multiplied out: ‖t_i − H h_i‖² = ‖t_i‖² − 2 h_i·Σ_j t_ij h_j + h_iᵀ(HᵀH)h_i takes
-    O(m·h + n·h²) time. The sigmoid decoder works in blocks of rows, loss and gradient in one pass. Sparse attributes
-    stay sparse. The number of epochs is fixed; labels are never used.
+    The decoder of edges is never multiplied out: ‖t_i − H h_i‖² = ‖t_i‖² − 2 h_i·Σ_j t_ij h_j + h_iᵀ(HᵀH)h_i takes
+    O(m·h + n·h²) time. Sparse attributes stay sparse. The number of epochs is fixed; labels are never used.
 
     References
     ----------
@@ -107,7 +98,7 @@ class DOMINANT(NetworkDetector):
         "attribute_error": "error of the reconstruction of its attributes",
         "structure_error": "error of the reconstruction of its edges",
     }
-    presets: ClassVar[tuple[str, ...]] = ("paper", "pygod")
+    presets: ClassVar[tuple[str, ...]] = ("pygod",)
     transferable: ClassVar[bool] = True
     order_matters: ClassVar[bool] = True
     quick: ClassVar[Mapping[str, Any]] = {"n_epochs": 10}
@@ -115,10 +106,8 @@ class DOMINANT(NetworkDetector):
     encoder_units: tuple[int, ...] = (64, 64)
     attribute_units: tuple[int, ...] = (64,)
     structure_units: tuple[int, ...] = (64,)
-    decoder: str = "linear"
     final_activation: str = "relu"
     self_loops: bool = True
-    loss: str = "mean"
     attribute_weight: float = 0.8
     lr: float = 0.005
     n_epochs: int = 100
@@ -127,24 +116,6 @@ class DOMINANT(NetworkDetector):
     last_step: bool = True
     scaling: str = "auto"
     n_components: int | None = None
-    n_rows: int | str = "auto"
-
-    @classmethod
-    def paper(cls, **changes: Any) -> Self:
-        """Return the settings of the paper, which gives a as a range only, 0.4 to 0.8."""
-        settings: dict[str, Any] = {
-            "encoder_units": (64, 32, 16),
-            "attribute_units": (),
-            "structure_units": (),
-            "decoder": "sigmoid",
-            "self_loops": False,
-            "loss": "squared",
-            "attribute_weight": 0.6,
-            "n_epochs": 300,
-            "dropout": 0.0,
-            "initial": "glorot",
-        }
-        return cls(**settings | changes)
 
     @classmethod
     def pygod(cls, **changes: Any) -> Self:
@@ -172,9 +143,7 @@ class DOMINANT(NetworkDetector):
 
     def check(self) -> None:
         """Refuse a parameter outside its range."""
-        check_choice("decoder", self.decoder, ("linear", "sigmoid"))
         check_choice("final_activation", self.final_activation, ("relu", "none"))
-        check_choice("loss", self.loss, ("mean", "squared"))
         check_choice("initial", self.initial, ("glorot", "uniform"))
         check_ratio("dropout", self.dropout)
         super().check()
@@ -200,18 +169,10 @@ class DOMINANT(NetworkDetector):
     def _loss(
         self, network: Any, inputs: Inputs, edges: Target, rows: torch.Generator, dropout: Any = None, run: Run = map
     ) -> Tensor:
-        output = network(inputs, dropout=self.dropout, generator=dropout)
-        root = self.loss == "mean"
-        n_nodes = edges.shape[0]
-        activation, drawn = "none", None
-        if self.decoder == "sigmoid":
-            activation = "sigmoid"
-            drawn = sample_rows(self.n_rows, n_nodes, rows, edges.squares.device)
-        how = self.attribute_activation_
-        of_attributes = row_loss(output.left, output.right, inputs.attributes, how, root=root, run=run)
-        of_edges = row_loss(output.units, output.units, edges, activation, root=root, rows=drawn, run=run)
-        total = self.attribute_weight * of_attributes + (1 - self.attribute_weight) * of_edges
-        return total / n_nodes if root else total
+        output, how = network(inputs, dropout=self.dropout, generator=dropout), self.attribute_activation_
+        of_attributes = row_loss(output.left, output.right, inputs.attributes, how, root=True, run=run)
+        of_edges = row_loss(output.units, output.units, edges, "none", root=True, run=run)
+        return (self.attribute_weight * of_attributes + (1 - self.attribute_weight) * of_edges) / edges.shape[0]
 
     @torch.no_grad()
     def _errors(
@@ -219,9 +180,8 @@ class DOMINANT(NetworkDetector):
     ) -> tuple[Tensor, Tensor, bool]:
         """Return both reconstruction errors of every node, and whether the network produces more than zeros."""
         output = network(inputs)
-        activation = "none" if self.decoder == "linear" else "sigmoid"
         of_attributes = row_errors(output.left, output.right, inputs.attributes, self.attribute_activation_, run)
-        of_edges = row_errors(output.units, output.units, edges, activation, run)
+        of_edges = row_errors(output.units, output.units, edges, "none", run)
         only_zeros = not output.units.any() and torch.allclose(of_attributes, inputs.attributes.squares)
         alive = bool(output.encoding.any()) and not only_zeros
         return (of_attributes + EPSILON).sqrt(), (of_edges + EPSILON).sqrt(), alive

@@ -282,7 +282,6 @@ class NetworkDetector(Detector):
     n_epochs: int
     scaling: str
     n_components: int | None
-    n_rows: int | str
     max_norm: float | None = None
     last_step: bool = True
     self_loops: bool = False
@@ -377,7 +376,6 @@ class NetworkDetector(Detector):
         check_positive("lr", self.lr)
         check_count("n_epochs", self.n_epochs)
         check_choice("scaling", self.scaling, SCALINGS)
-        sample_rows(self.n_rows, 1, torch.Generator(), torch.device("cpu"))
 
     def _note(self, attributes: Any) -> None:
         """Note what the network needs to know about the attributes of the training graph."""

@@ -102,6 +102,7 @@ class ResGCN(NetworkDetector):
         check_not_negative("residual_share", self.residual_share)
         check_not_negative("gamma", self.gamma)
         check_positive("max_norm", self.max_norm)
+        sample_rows(self.n_rows, 1, torch.Generator(), torch.device("cpu"))
         super().check()
 
     def _network(self, inputs: Inputs, generator: torch.Generator) -> ResidualGCN:
