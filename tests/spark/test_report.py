@@ -15,7 +15,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS
 from hopsight.hcm.groups import Group
-from hopsight.spark import report as module
+from hopsight.spark import results as module
 from hopsight.spark.results import Excerpt, collect_excerpt, write_reasons
 
 

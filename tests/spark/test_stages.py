@@ -12,7 +12,7 @@ from hopsight.detectors.predict import threshold
 from hopsight.detectors.tails import flag_limit
 from hopsight.hcm.evidence import KINDS, EdgeBaseline, EdgeFeatures
 from hopsight.hcm.groups import find_groups
-from hopsight.spark import pairs as on_cluster
+from hopsight.spark import model as on_cluster
 from hopsight.spark import results
 from hopsight.spark.blocks import (
     BACK,

@@ -337,10 +337,17 @@ def reduce_arrays(
 
 
 def cached(frame: DataFrame, *, large: bool = False) -> DataFrame:
-    """Persist a table that later stages read again: in memory, or on disk if it is large or does not fit."""
+    """Persist a table that later stages read again: in memory, or on disk if it is large or does not fit.
+
+    It becomes a table of its own: otherwise Spark would analyze the plan of all earlier stages in every later one. A
+    lost part is still computed again.
+    """
     from pyspark import StorageLevel
 
-    return frame.persist(StorageLevel.DISK_ONLY if large else StorageLevel.MEMORY_AND_DISK)
+    session = frame.sparkSession
+    rows = session._jsparkSession.createDataFrame(frame._jdf.toJavaRDD(), frame._jdf.schema())
+    own: DataFrame = type(frame)(rows, session)
+    return own.persist(StorageLevel.DISK_ONLY if large else StorageLevel.MEMORY_AND_DISK)
 
 
 def computed(frame: DataFrame, *, large: bool = False) -> DataFrame:
