@@ -142,8 +142,7 @@ def test_ctrl_c_before_the_command_line_is_loaded_ends_it_without_a_word() -> No
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_that_a_library_swallows_is_repeated(number: int) -> None:
+def test_a_signal_that_a_library_swallows_is_repeated() -> None:
     program = (
         "import sys, time, hopsight.runs.finished as room\n"
         "def deaf(*_, **__):\n"
@@ -155,10 +154,11 @@ def test_a_signal_that_a_library_swallows_is_repeated(number: int) -> None:
         "from hopsight.cli import main\n"
         "sys.exit(main(['explain', '.', 'a']))"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    process.send_signal(number)
-    _, told = process.communicate(timeout=20)
-    assert process.returncode == 128 + number and told == "hopsight: stopped\n"
+    command, pipes = [sys.executable, "-c", program], {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    started = {number: subprocess.Popen(command, text=True, **pipes) for number in (signal.SIGTERM, signal.SIGINT)}
+    for number, process in started.items():
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+    for number, process in started.items():
+        _, told = process.communicate(timeout=20)
+        assert process.returncode == 128 + number and told == "hopsight: stopped\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hopsight.benchmark import Options, make_suite, run
-from hopsight.benchmark.cells import without_labels
+from hopsight.benchmark.cells import execute, without_labels
 from hopsight.benchmark.results import Journal
 from hopsight.datasets import inject, make_graph
 from hopsight.metrics import roc_auc
@@ -44,7 +44,7 @@ def environment(monkeypatch, tmp_path):
 def test_every_way_to_fail_is_a_row_and_other_cells_continue(tmp_path):
     names = [f"benchmark.fakes:{name}" for name in ("Failing", "Dying", "Endless", "NotFinite", "Warns", "Degree")]
     names += ["benchmark.fakes:NoSuchDetector", "no.such.module:Detector"]
-    result = quick(tmp_path, names, time_limit=12, workers=2)  # one waits for the endless one
+    result = quick(tmp_path, names, time_limit=8, workers=2)  # one waits for the endless one
     rows = {row["detector"]: row for row in read_csv(tmp_path / "results.csv")}
     ends = {name.partition(":")[2]: rows[name]["status"] for name in names[:-1]}
     assert ends == {
@@ -69,7 +69,11 @@ def test_every_way_to_fail_is_a_row_and_other_cells_continue(tmp_path):
 
 
 def test_a_row_says_everything_needed_to_repeat_it(tmp_path):
-    quick(tmp_path, [FAKE], repetitions=2)
+    events = []
+    quick(tmp_path, [FAKE], repetitions=2, on_cell=events.append)
+    assert sorted(event.done for event in events if event.record is not None) == list(range(1, 9))
+    assert {event.total for event in events} == {8}
+    assert "ROC-AUC" in (tmp_path / "report.html").read_text()
     rows = read_csv(tmp_path / "results.csv")
     mine = [row for row in rows if row["detector"] == FAKE]
     assert [row["injection"] for row in mine] == ["0", "1"]
@@ -148,25 +152,23 @@ def test_a_run_killed_at_any_moment_continues_where_it_was(tmp_path, environment
     assert 5 <= fits <= 5 + kills, "only the cells that were running during a kill may be fitted twice"
 
     rows = [row for row in read_csv(out / "results.csv") if row["detector"] == FAKE]
-    monkeypatch.setenv("HOPSIGHT_TEST_SECONDS", "0.0")
-    monkeypatch.delitem(sys.modules, "benchmark.fakes", raising=False)
-    whole = quick(tmp_path / "whole", [FAKE], repetitions=5, workers=2)
-    expected = [row["auc"] for row in whole.rows if row["detector"] == FAKE]
+    suite = make_suite("quick", Options(detectors=[FAKE], repetitions=5, **SMALL))
+    cells = [task.cell.as_dict() for task in suite.plan if task.cell.detector == FAKE]
+    expected = [execute({"cell": cell})["scores"][0]["auc"] for cell in cells]
     assert [float(row["auc"]) for row in rows] == pytest.approx(expected, abs=1e-5)
 
 
 def test_failures_are_retried_on_request_or_under_a_higher_limit(tmp_path):
-    endless = "benchmark.fakes:Endless"
-    quick(tmp_path, [endless], time_limit=4.0)
-    assert _statuses(tmp_path, endless) == ["time limit"]
-    begin = time.monotonic()
-    same = quick(tmp_path, [endless], time_limit=4.0)
+    failing = "benchmark.fakes:Failing"
+    assert quick(tmp_path, [failing], time_limit=40.0).n_failed == 1
+    same = quick(tmp_path, [failing], time_limit=40.0)
     assert (same.n_reused, same.n_cells) == (4, 4)
-    assert time.monotonic() - begin < 5
-    higher = quick(tmp_path, [endless], time_limit=5.0)
-    assert higher.n_reused == 3
-    retried = quick(tmp_path, [endless], time_limit=4.0, retry=True)
-    assert retried.n_reused == 3
+    assert quick(tmp_path, [failing], time_limit=40.0, retry=True).n_reused == 3
+    journal = Journal(tmp_path)
+    record = next(each for each in journal.read().values() if each["status"] == "failed")
+    journal.append(record | {"status": "time limit"})
+    assert quick(tmp_path, [failing], time_limit=40.0).n_reused == 4
+    assert quick(tmp_path, [failing], time_limit=50.0).n_reused == 3
 
 
 def test_a_graph_without_a_copy_is_a_row_that_says_so(tmp_path):
@@ -181,14 +183,6 @@ def test_a_graph_without_a_copy_is_a_row_that_says_so(tmp_path):
     assert result.summary == "4 fits, 0 of them from earlier runs, 0 failed; no copy found of acm."
     table = next(table for table in result.tables if table.name == "overview")
     assert next(line for line in table.rows if line[0] == "LOF")[1] == "no copy"
-
-
-def test_every_cell_is_reported_and_the_page_is_written(tmp_path):
-    events = []
-    quick(tmp_path, [FAKE], on_cell=events.append, workers=2)
-    assert sorted(event.done for event in events if event.record is not None) == [1, 2, 3, 4]
-    assert {event.total for event in events} == {4}
-    assert "ROC-AUC" in (tmp_path / "report.html").read_text()
 
 
 def test_bad_options_are_refused_before_anything_is_written(tmp_path):
@@ -211,10 +205,6 @@ def test_results_of_somebody_else_are_not_replaced(tmp_path):
     with pytest.raises(ValueError, match=r"already has report\.html, which no benchmark wrote: choose another folder"):
         quick(tmp_path, [FAKE])
     assert (tmp_path / "report.html").read_text() == "mine"
-
-
-def _statuses(folder, detector):
-    return [row["status"] for row in read_csv(folder / "results.csv") if row["detector"] == detector]
 
 
 def _wait_until_quiet(folder):

@@ -156,7 +156,7 @@ def test_the_default_finds_a_group() -> None:
     assert standing(graph, hs.CrossHCM().fit(graph).decision_score_)[1] >= 0.75
 
 
-@pytest.mark.parametrize("kind", ["outlier", "outlier hub", "stranger hub", "spam hub"])
+@pytest.mark.parametrize("kind", ["outlier", "stranger hub"])
 def test_a_short_training_finds_outliers_and_hubs(kind: str) -> None:
     graph = hs.make_textbook(kind)
     model = hs.CrossHCM(n_epochs=60, burn_in=30).fit(graph)

@@ -24,14 +24,15 @@ def test_every_value_follows_its_node_or_edge_to_the_bit(name: str, directed: bo
     told: list[np.ndarray] = []
 
     def listen(epoch: Epoch) -> None:
-        told.append(epoch.scores())
+        if epoch.number == epoch.total:
+            told.append(epoch.scores())
 
     first, second = (quick(name).fit(each, callback=listen) for each in (graph, moved))
     assert second.graph_ is moved
     place = [graph.index_of(node) for node in moved.node_ids]
     for value in ("decision_score_", "label_", *(f"{each}_" for each in type(first).node_values)):
         assert np.array_equal(getattr(second, value), getattr(first, value)[place]), value
-    assert np.array_equal(told[-1], told[len(told) // 2 - 1][place])
+    assert np.array_equal(told[-1], told[0][place])
     for kind, values in getattr(first, "evidence_", {}).items():
         assert np.array_equal(second.evidence_[kind], values[place]), kind
     if name in ("hcm", "cross_hcm"):

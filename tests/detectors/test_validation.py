@@ -103,7 +103,7 @@ def refused_or_usable(name: str, graph: AttributedGraph, folder: Path, wrong: li
 
 @pytest.mark.parametrize("name", ["lof", "dominant", "cross_hcm"])
 def test_a_forged_model_is_refused_or_usable(name: str, graph: AttributedGraph, tmp_path: Path) -> None:
-    refused_or_usable(name, graph, tmp_path, WRONG[:6], 2)
+    refused_or_usable(name, graph, tmp_path, WRONG[:6], 1)
 
 
 @pytest.mark.parametrize(

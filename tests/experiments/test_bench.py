@@ -21,18 +21,9 @@ def run_quick(out: Path, *options: str) -> tuple[str, set[tuple[str, str]]]:
         return done.stdout, {(row["detector"], row["status"]) for row in csv.DictReader(file)}
 
 
-def test_the_script_compares_a_detector_that_workers_must_import(tmp_path):
-    """The class of the experiments is on the path of the script only."""
-    options = ["--experiments", "comparison", "--detectors", "lof", "paper.oracle:MADANOracle"]
-    printed, found = run_quick(tmp_path / "out", *options)
-    assert found == {(name, "ok") for name in ("random", "degree", "attribute_norm", "lof", "paper.oracle:MADANOracle")}
-    assert "Table 1: ROC-AUC" in printed
-    assert (tmp_path / "out" / "figures" / "comparison.svg").is_file()
-
-
 @pytest.mark.slow
 def test_the_quick_suite_writes_every_table_and_figure(tmp_path):
-    """HCM, one baseline and a class of the experiments on the generated graph, with all studies of HCM."""
+    """HCM, one baseline and a class that is on the path of the script only, with all studies of HCM."""
     out = tmp_path / "out"
     printed, found = run_quick(out, "--workers", "2", "--detectors", "lof", "hcm-paper", "paper.oracle:MADANOracle")
     assert found == {

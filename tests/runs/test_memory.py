@@ -77,7 +77,7 @@ def need_and_peak(folder: Path, settings: dict[str, str]) -> tuple[int, int]:
         "from hopsight.runs.detect import detect\n"
         "from hopsight.runs.request import Request, Source\n"
         "settings = json.loads(sys.argv[3])\n"
-        "detect(Request(source=Source(path=sys.argv[1]), detector='hcm', settings=settings), Path(sys.argv[2]))"
+        "detect(Request(source=Source(path=sys.argv[1]), detector='hcm', settings=settings, top=1), Path(sys.argv[2]))"
     )
     arguments = [str(source), str(folder / "out"), json.dumps(settings)]
     subprocess.run([sys.executable, "-c", program, *arguments], check=True)

@@ -137,7 +137,7 @@ def test_unusual_amounts_rank_high(traffic: pl.DataFrame) -> None:
     assert judged(frame)[0] > 0.93
 
 
-@pytest.mark.parametrize("window", ["1d", "7d", "30d", "3000"])
+@pytest.mark.parametrize("window", ["1d", "3000"])
 def test_who_is_popular_from_the_beginning_is_not_flagged_for_it(window: str) -> None:
     """The receivers of a power law, of whom the first gets a sixth of all events, in few and in many windows."""
     rng = np.random.default_rng(5)

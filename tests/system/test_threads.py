@@ -24,7 +24,7 @@ import multiprocessing, sys
 import numpy as np
 import hopsight as hs
 
-graph = hs.make_demo()
+graph = hs.make_graph(300, n_edges=1500, seed=0)
 
 def scores():
     models = [kind(**kind.quick).fit(graph) for kind in (hs.HCM, hs.CrossHCM)]
