@@ -72,11 +72,6 @@ def test_a_pipeline_of_graphs_ends_in_a_detector() -> None:
     assert pipeline.set_params(lof__contamination=0.05).fit_predict(graph()).sum() == 6
 
 
-def test_the_text_shows_only_what_was_changed() -> None:
-    assert repr(get_detector("cross_hcm")()) == "CrossHCM()"
-    assert repr(get_detector("lof")(seed=3)) == "LOF(seed=3)"
-
-
 def test_a_notebook_shows_the_first_nodes_and_the_threshold() -> None:
     assert "Not fitted yet." in get_detector("lof")()._repr_html_()
     shown = fitted("lof")._repr_html_()

@@ -15,7 +15,6 @@ from sklearn.metrics import roc_auc_score
 from hopsight.baselines.dominant import DOMINANT
 from hopsight.baselines.lof import LOF
 from hopsight.datasets import make_graph
-from hopsight.detectors import DETECTORS
 from hopsight.detectors.predict import answer, confidence, probability, threshold
 from hopsight.detectors.storage import load_detector
 from toys import quick
@@ -44,19 +43,6 @@ def test_of_equal_scores_all_are_flagged_or_none(rng: np.random.Generator) -> No
     assert (scores > threshold(scores, "auto"))[-6:].all()
 
 
-@pytest.mark.parametrize("scores", [np.zeros(1), np.full(9, 2.0), np.array([5.0, 5.0])])
-def test_scores_that_say_nothing_flag_nobody(scores: np.ndarray) -> None:
-    assert not (scores > threshold(scores, "auto")).any()
-
-
-def test_automatic_threshold_flags_little_of_a_normal_sample(rng: np.random.Generator) -> None:
-    scores = rng.normal(size=20_000)
-    flagged = scores > threshold(scores, "auto")
-    assert flagged.mean() < 0.002
-    scores[:200] += 12.0
-    assert (scores > threshold(scores, "auto"))[:200].all()
-
-
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.2])
 def test_false_alarms_are_as_few_as_promised(share: float, rng: np.random.Generator) -> None:
     """A twentieth of the nodes is found; a fifth is taken for a heavy tail of the bulk and may be missed."""
@@ -66,12 +52,6 @@ def test_false_alarms_are_as_few_as_promised(share: float, rng: np.random.Genera
     flagged = scores > threshold(scores, "auto")
     assert flagged[n_planted:].sum() <= 0.15 * flagged.sum()
     assert share > 0.1 or flagged[:n_planted].mean() > 0.85
-
-
-@pytest.mark.parametrize("false_alarms", [-0.1, 1.0, float("nan")])
-def test_bad_shares_of_false_alarms_are_refused(false_alarms: float) -> None:
-    with pytest.raises(ValueError, match="false_alarms must be"):
-        threshold(SCORES, "auto", false_alarms)
 
 
 @pytest.mark.parametrize("bad", [-0.1, 0.6, float("nan"), "automatic", True])
@@ -199,7 +179,7 @@ def test_a_script_written_for_pygod_runs() -> None:
     assert emb.shape == (test_data.y.shape[0], 64) and np.array_equal(pred, detector.predict(test_data))
 
 
-@pytest.mark.parametrize("name", list(DETECTORS))
+@pytest.mark.parametrize("name", ["hcm", "dominant", "lof"])
 def test_labels_are_accepted_where_pygod_accepts_them_and_ignored(name: str) -> None:
     data = as_data(0)
     wanted = quick(name).fit(data).decision_score_
@@ -214,11 +194,6 @@ def test_half_precision_attributes_are_read() -> None:
     data = as_data(0)
     data.x = data.x.bfloat16()
     assert np.isfinite(LOF().fit(data).decision_score_).all()
-
-
-def test_the_same_data_without_y_gives_the_same_scores() -> None:
-    labeled, unlabeled = (DOMINANT(n_epochs=3).fit(as_data(0, with_labels=y)).decision_score_ for y in (True, False))
-    assert np.array_equal(labeled, unlabeled)
 
 
 def test_embeddings_come_last_and_only_from_detectors_that_have_them(tmp_path: Path) -> None:

@@ -158,10 +158,6 @@ def test_activity_is_compared_with_what_is_expected(degree: int, expected: float
     assert activity_sentence(degree, expected, 97.0, 10_000) == sentence
 
 
-def test_no_more_edges_are_expected_than_a_node_can_have() -> None:
-    assert activity_sentence(35, 532.4, 93.0, 281) == "Has 35 edges; nodes with similar attributes have far more."
-
-
 def test_the_members_of_a_ring_and_of_a_lockstep_group_are_named() -> None:
     ring = Companions("ring", ("b", "c\n"), 3, 0.93)
     assert companions_sentence("ring", ring) == (

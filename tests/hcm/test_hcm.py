@@ -64,12 +64,6 @@ def test_predictions_with_dropout_are_those_of_the_fit() -> None:
     np.testing.assert_allclose(model.decision_function(graph), model.decision_score_, rtol=1e-9)
 
 
-def test_presets_take_changes_and_refuse_unknown_ones() -> None:
-    assert HCM.paper(lr=0.5).lr == 0.5 and HCM.authors(n_epochs=7).n_epochs == 7
-    with pytest.raises(TypeError, match="learning_rate"):
-        HCM.paper(learning_rate=1.0)
-
-
 def test_more_layers_fit_too_and_zero_is_refused(two_cliques: AttributedGraph) -> None:
     assert np.isfinite(HCM(**SMALL, n_layers=4).fit(two_cliques).decision_score_).all()
     with pytest.raises(ValueError, match="n_layers must be at least 1, got 0"):

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from hopsight.graph import AttributedGraph
-from hopsight.hcm.splits import Splits, edge_hashes, mix, pool_seed, split_seed
+from hopsight.hcm.splits import Splits, edge_hashes, mix
 from hopsight.system.arrays import id_hashes
 from toys import renumbered
 
@@ -94,16 +94,6 @@ def test_both_arcs_between_two_nodes_are_hidden_together() -> None:
         hidden = np.zeros((12, 12), dtype=bool)
         hidden[both_ways.edges[0], both_ways.edges[1]] = splits.of(hashes).hidden(fold)
         assert np.array_equal(hidden, hidden.T) and hidden.any() and not hidden.all()
-
-
-@pytest.mark.parametrize("seed", [0, 2**63, 2**64 - 1, 2**70])
-def test_any_seed_will_do(named: AttributedGraph, seed: int) -> None:
-    assert set(Splits(seed, 2, 2).of(edge_hashes(named)).part.tolist()) == {0, 1}
-    assert pool_seed(seed).dtype == np.uint64
-
-
-def test_no_seed_is_a_random_one() -> None:
-    assert split_seed(5) == 5 and split_seed(None) != split_seed(None)
 
 
 @pytest.mark.parametrize("strange", ["", "a\nb", "\ud800", "x" * 10_000, "日本"])

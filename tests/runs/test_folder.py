@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hopsight.io.notices import collected
 from hopsight.runs.folder import (
     CHECKPOINT,
     LOCK,
     RECORD,
     STAGING,
     claim,
-    notices,
     read_record,
     write_record,
 )
@@ -187,7 +187,7 @@ def test_notices_are_collected_once_from_logs_and_warnings() -> None:
     said: list[str] = []
     logger = logging.getLogger("hopsight.somewhere")
     level = logging.getLogger("hopsight").level
-    with notices(said.append) as seen:
+    with collected(said.append) as seen:
         logger.info("column %s is left out", "weight")
         logger.info("column %s is left out", "weight")
         logger.debug("not important")
