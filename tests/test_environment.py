@@ -42,39 +42,46 @@ def test_characters_that_the_terminal_cannot_encode_are_escaped(tmp_path: Path) 
     assert "naïve" in (tmp_path / "out" / "scores.csv").read_text(encoding="utf-8")
 
 
-def on_full_disk(monkeypatch: pytest.MonkeyPatch, room: int, *command: str) -> int:
+@pytest.fixture
+def demo(tmp_path: Path) -> Path:
+    """Return the demo graph as a file."""
+    from hopsight.datasets import make_demo
+
+    write(make_demo(), tmp_path / "demo.npz")
+    return tmp_path / "demo.npz"
+
+
+def on_full_disk(monkeypatch: pytest.MonkeyPatch, room: int, *command: object) -> int:
     """Run a command under a limit on the size of files, which the system refuses in the same place as a full disk."""
     monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)  # Python would cut its own files off
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))  # Python ignores the signal that comes with it
     try:
-        return main(list(command))
+        return main([str(word) for word in command])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".graphml", ".mat", ".npz"])
 def test_a_full_disk_while_a_graph_is_written(
-    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    suffix: str, demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hopsight.datasets import make_demo
-
-    write(make_demo(), tmp_path / "demo.npz")
-    code = on_full_disk(monkeypatch, 5_000, "convert", str(tmp_path / "demo.npz"), str(tmp_path / f"copy{suffix}"))
+    assert on_full_disk(monkeypatch, 5_000, "convert", demo, demo.with_name(f"copy{suffix}")) == 2
     lines = capsys.readouterr().err.splitlines()
-    assert code == 2
     assert len(lines) == 1 and lines[0].startswith("hopsight: cannot write")
-    assert [path.name for path in tmp_path.iterdir()] == ["demo.npz"]
+    assert list(demo.parent.iterdir()) == [demo]
 
 
 @pytest.mark.parametrize(("room", "name"), [(2_000, "scores.csv"), (150_000, "graph.npz")])
 def test_a_full_disk_names_the_file(
-    tmp_path: Path, room: int, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demo: Path, room: int, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = on_full_disk(monkeypatch, room, "detect", "--detector", "lof", "--top", "1", "--out", str(tmp_path / "out"))
+    detect = ("detect", demo, "--detector", "lof", "--top", "1", "--out", demo.with_name("out"))
+    assert on_full_disk(monkeypatch, room, *detect) == 2
     last = capsys.readouterr().err.splitlines()[-1]
-    assert code == 2 and "File too large" in last and name in last
-    assert list(tmp_path.iterdir()) == []
+    assert "File too large" in last and name in last
+    assert list(demo.parent.iterdir()) == [demo]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

@@ -1,4 +1,4 @@
-"""The public names: all resolve and are imported on first use."""
+"""The package: its names, imports, and as a module."""
 
 from __future__ import annotations
 
@@ -69,3 +69,14 @@ def test_the_command_line_lets_idle_threads_sleep() -> None:
         "main(['--version']); print(os.environ['OMP_WAIT_POLICY'], 'torch' in sys.modules)"
     )
     assert run(program).splitlines()[-1] == "PASSIVE False"
+
+
+def test_the_package_runs_as_a_module() -> None:
+    answer = subprocess.run([sys.executable, "-m", "hopsight", "--version"], capture_output=True, text=True, check=True)
+    assert answer.stdout == f"hopsight {hopsight.__version__}\n"
+
+
+def test_errors_keep_their_exit_code() -> None:
+    answer = subprocess.run([sys.executable, "-m", "hopsight", "detekt"], capture_output=True, text=True, check=False)
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("hopsight: ")

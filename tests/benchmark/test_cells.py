@@ -1,13 +1,29 @@
-"""The key of a cell: the same for equal cells, another after any change."""
+"""Cells, recipes and suites: what runs, and when it is another fit."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
+from hopsight.benchmark import Options, make_suite, run
 from hopsight.benchmark.cells import Cell, Task, build_graph, unique_cells
+from hopsight.benchmark.recipes import (
+    all_recipes,
+    attribute_norm,
+    check_recipes,
+    degree,
+    is_deterministic,
+    parameters_of,
+    title_of,
+)
+from hopsight.benchmark.suites import catalog_settings, named_graph
+from hopsight.datasets import make_graph
+from hopsight.detectors import DETECTORS
+from hopsight.hcm.hcm import HCM
+from hopsight.io import write
 
 CELL = Cell(
     graph="blogcatalog",
@@ -73,13 +89,6 @@ def cell(**changes):
     return Cell(**(values | {"detector": "lof", "seed": 0} | changes))
 
 
-def test_the_injection_seed_decides_the_anomalies():
-    first, again, other = (build_graph(cell(injection=seed)) for seed in (0, 0, 1))
-    assert np.array_equal(first.kinds, again.kinds)
-    assert not np.array_equal(first.kinds, other.kinds)
-    assert np.bincount(first.kinds).tolist() == [130, 10, 10]
-
-
 def test_views_change_only_the_attributes():
     raw, scaled, reduced = (build_graph(cell(view=view)) for view in ("raw", "scaled", "reduced"))
     assert (raw.n_attributes, scaled.n_attributes, reduced.n_attributes) == (30, 30, 20)
@@ -94,10 +103,173 @@ def test_views_change_only_the_attributes():
     assert np.allclose(np.sort(np.linalg.norm(reduced.attributes, axis=0))[::-1], values, rtol=1e-3)
 
 
-def test_files_are_found_relative_to_the_folder_of_the_suite(tmp_path):
-    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\n")
-    (tmp_path / "people.csv").write_text("id,age,fraud\na,30,0\nb,40,0\nc,50,1\n")
-    load = {"source": "edges.csv", "nodes": "people.csv", "label": "fraud"}
-    graph = build_graph(cell(settings={"load": load}, protocol="as found", injection=None), folder=str(tmp_path))
-    assert (graph.n_nodes, graph.n_edges, graph.n_attributes) == (3, 2, 1)
-    assert graph.labels.tolist() == [0, 0, 1]
+def test_parameters_are_complete_so_that_a_changed_default_is_a_new_cell():
+    parameters = parameters_of("hcm-paper", {"n_epochs": 7, "burn_in": 2})
+    assert set(parameters) == {entry.name for entry in fields(HCM)} - {"seed"}
+    paper = HCM.paper(n_epochs=7, burn_in=2)
+    assert {name: getattr(paper, name) for name in parameters} == parameters
+
+
+def test_every_detector_has_a_title_and_can_be_named():
+    assert set(DETECTORS) <= set(all_recipes())
+    titles = [title_of(recipe) for recipe in all_recipes()]
+    assert len(set(titles)) == len(titles)
+    assert {"LOF", "DOMINANT", "HCM", "HCM (paper)", "HCM (authors)", "CrossHCM", "attribute norm"} <= set(titles)
+    assert title_of("no.such.module:Class") == "no.such.module:Class"
+    with pytest.raises(ValueError, match="did you mean dominant"):
+        check_recipes(["dominnt"])
+    with pytest.raises(ValueError, match="detectors"):
+        check_recipes(["hcn*"])
+    with pytest.raises(ValueError, match="did you mean hcm-paper"):
+        check_recipes(["hcm-papers"])
+    check_recipes(["hcm", "hcm*", "lof*", "random", "some.module:Class"])
+
+
+def test_the_seed_changes_what_the_class_says_it_changes():
+    found = {recipe for recipe in all_recipes() if is_deterministic(recipe)}
+    assert found == {"degree", "attribute_norm", "lof", "amen", "radar", "anomalous", "madan"}
+    assert not is_deterministic("no.such.module:Class")
+
+
+def test_degree_and_norm_by_hand(star_graph):
+    assert degree(star_graph, 0).tolist() == [5, 1, 1, 1, 1, 1]
+    expected = [np.hypot(2 * i, 2 * i + 1) for i in range(6)]
+    assert attribute_norm(star_graph, 0) == pytest.approx(expected)
+
+
+TRIVIAL = {"random", "degree", "attribute norm"}
+
+SUITE = """
+name = "mine"
+detectors = ["lof", "benchmark.fakes:Degree"]
+repetitions = 2
+seeds = 2
+
+[parameters.lof]
+n_neighbors = 7
+
+[[graphs]]
+file = "edges.csv"
+nodes = "people.csv"
+label = "fraud"
+
+[[graphs]]
+name = "small"
+generate = { n_nodes = 80, n_edges = 300, n_structural = 0, n_attribute_anomalies = 0 }
+plant = { n_cliques = 2, clique_size = 4, n_attribute = 8, n_candidates = 10 }
+"""
+
+
+def quick(**options):
+    return make_suite("quick", Options(**({"graphs": ["generated"]} | options)))
+
+
+def test_quick_has_every_detector_on_a_small_graph_and_trains_less():
+    plan = quick().plan
+    assert {"LOF", "DOMINANT", "HCM", "HCM (paper)", "HCM (authors)", "CrossHCM"} | TRIVIAL <= {t.row for t in plan}
+    assert {t.cell.parameters["n_epochs"] for t in plan if t.cell.detector == "hcm"} == {30}
+    assert len({t.cell.key for t in plan}) < 50
+
+
+def test_options_choose(data_dir):
+    plan = quick(
+        graphs=["amazon", "generated"], detectors=["lof"], repetitions=2, seeds=3, data_dir=str(data_dir), device="cpu"
+    ).plan
+    assert {task.row for task in plan} == TRIVIAL | {"LOF"}
+    count = Counter((task.cell.graph, task.row) for task in plan)
+    assert (count["amazon", "random"], count["amazon", "LOF"]) == (6, 1), "organic: injections x seeds; LOF has no seed"
+    assert (count["generated", "random"], count["generated", "LOF"]) == (6, 2)
+    assert {task.cell.parameters.get("device") for task in plan if task.row == "LOF"} == {"cpu"}
+
+
+@pytest.mark.parametrize(
+    ("detectors", "rows"),
+    [
+        (["hcm"], {"HCM"}),
+        (["hcm-paper"], {"HCM (paper)"}),
+        (["hcm*"], {"HCM", "HCM (paper)", "HCM (authors)"}),
+        (["hcm-authors", "lof*"], {"HCM (authors)", "LOF"}),
+    ],
+)
+def test_a_star_stands_for_all_presets_of_a_detector(detectors, rows):
+    assert {task.row for task in quick(detectors=detectors).plan} - TRIVIAL == rows
+
+
+def test_graphs_by_name_in_any_case_or_by_file(tmp_path, data_dir):
+    options = Options(protocol="leak-free", data_dir=str(data_dir))
+    found = [named_graph(name, options, 2, 3) for name in ("BlogCatalog", "Books")]
+    assert [(graph.name, graph.protocol) for graph in found] == [("blogcatalog", "leak-free"), ("amazon", "as found")]
+    assert found[0].settings["planting"] == {"n_cliques": 10, "clique_size": 15}
+    write(make_graph(60, n_edges=200), tmp_path / "mine.npz")
+    mine = named_graph(str(tmp_path / "mine.npz"), options, 2, 3)
+    assert (mine.name, mine.n_seeds) == ("mine", 6)
+
+
+def test_a_missing_file_is_a_setting_and_a_changed_file_another_one(tmp_path, data_dir):
+    assert "data fetch acm" in catalog_settings("acm", str(tmp_path))["missing"]
+    copy = tmp_path / "Disney.mat"
+    copy.write_bytes((data_dir / "Disney.mat").read_bytes())
+    published = catalog_settings("disney", str(tmp_path))
+    assert published == {"sha256": "2bb0133d43c5338249bf9f23f532927a9b5fa9a3ba480f4d0ecc3563f44076fd"}
+    copy.write_bytes(copy.read_bytes() + b" ")
+    assert catalog_settings("disney", str(tmp_path)) != published
+
+
+@pytest.fixture
+def file(tmp_path):
+    edges = [f"p{i},p{(i * 7 + 1) % 40}" for i in range(40)] + [f"p{i},p{i + 1}" for i in range(39)]
+    (tmp_path / "edges.csv").write_text("\n".join(["source,target", *edges]))
+    people = [f"p{i},{20 + i % 30},{i % 5},{int(i < 4)}" for i in range(40)]
+    (tmp_path / "people.csv").write_text("\n".join(["id,age,town,fraud", *people]))
+    (tmp_path / "suite.toml").write_text(SUITE)
+    return tmp_path / "suite.toml"
+
+
+def test_a_suite_of_the_users_own_graphs_runs(file, monkeypatch):
+    monkeypatch.chdir("/")
+    result = run(make_suite(str(file), Options(device="cpu")), file.parent / "out")
+    assert (result.suite, result.n_failed) == ("mine", 0)
+    found = {(row["graph"], row["row"]): row for row in result.rows}
+    assert found["edges", "LOF"]["anomalies"] == 4
+    assert found["edges", "LOF"]["attributes"] == 2, "the label is not an attribute"
+    assert found["edges", "LOF"]["parameters"]["n_neighbors"] == 7
+    assert found["small", "LOF"]["anomalies"] == 16
+    count = Counter((row["graph"], row["row"]) for row in result.rows)
+    assert (count["edges", "LOF"], count["edges", "random"], count["small", "LOF"]) == (1, 4, 2)
+    again = run(make_suite(str(file), Options(device="cpu")), file.parent / "out")
+    assert again.n_reused == again.n_cells
+
+
+def test_a_changed_file_is_another_cell(file):
+    before = make_suite(str(file), Options(device="cpu"))
+    (file.parent / "people.csv").write_text((file.parent / "people.csv").read_text() + "\np40,30,1,0")
+    after = make_suite(str(file), Options(device="cpu"))
+    keys = [{task.cell.key for task in suite.plan if task.cell.graph == "edges"} for suite in (before, after)]
+    assert not keys[0] & keys[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("graphs = ", "is not a TOML file"),
+        (f"a = {'[' * 9999}", "is not a TOML file"),
+        ("[[graphs]]\nfile = 5", "file must be a path, got 5"),
+        ("[[graphs]]\ngenerate = 5", "generate must be a table, got 5"),
+        ("seeds = 2", "names no graphs"),
+        ("detector = ['lof']", "did you mean detectors"),
+        ("[[graphs]]\nfile = 'edge.csv'", "there is no file"),
+        ("[[graphs]]\nfiles = 'edges.csv'", "did you mean file"),
+        ("[[graphs]]\nlabel = 'fraud'", "needs a name"),
+        ("[[graphs]]\nname = 'generated'\nlabel = 'fraud'", "label needs a file"),
+        ("[[graphs]]\nname = 'disny'", "did you mean disney"),
+        ("seeds = 0\n[[graphs]]\nname = 'generated'", "seeds must be at least 1"),
+        ("view = 'raws'\n[[graphs]]\nname = 'generated'", "view must be one of"),
+        ("detectors = ['lofs']\n[[graphs]]\nname = 'generated'", "did you mean lof"),
+        ("parameters = 3\n[[graphs]]\nname = 'generated'", "parameters must be a table per detector"),
+    ],
+)
+def test_mistakes_are_refused_in_one_sentence(file, text, message):
+    file.write_text(text)
+    with pytest.raises(ValueError, match=message) as caught:
+        make_suite(str(file), Options())
+    assert "\n" not in str(caught.value)

@@ -1,17 +1,23 @@
-"""Reasons for nodes and edges, with values worked out by hand."""
+"""The reasons behind nodes, edges and groups are those that were planted."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+import hopsight as hs
 from hopsight.explanations import Explainer, explain
+from hopsight.explanations.groups import Groups, Shared
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.groups import Group
+from hopsight.metrics import ranks
 
 
 def test_neighbors_come_farthest_first_and_contributions_sum_to_ahp(fitted: Any) -> None:
@@ -153,3 +159,108 @@ def test_a_node_that_is_not_there_is_answered_with_those_spelled_alike(fitted: A
     renamed = dataclasses.replace(fitted.graph_, node_ids=names)
     with pytest.raises(ValueError, match="there is no node 'acc1' in this graph; did you mean ACC100 or ACC101"):
         Explainer(fitted, renamed).node("acc1")
+
+
+N, PLANTED = 400, range(0, 100, 10)  # nodes 0 to 199 are one community, the others another
+
+
+def communities() -> hs.AttributedGraph:
+    """Return two communities; each planted node has an odd attribute and three edges into the other community."""
+    rng = np.random.default_rng(0)
+    side = np.repeat([0, 1], N // 2)
+    attributes = rng.normal(4.0 * side[:, None], 1.0, size=(N, 8))
+    source = np.repeat(np.arange(N), 4)
+    target = side[source] * (N // 2) + rng.integers(0, N // 2, source.size)
+    across = [(node, N // 2 + (7 * node + step) % (N // 2)) for node in PLANTED for step in range(3)]
+    for node in PLANTED:
+        attributes[node, node // 10 % 8] = -12.0
+    source, target = np.concatenate([source, [a for a, _ in across]]), np.concatenate([target, [b for _, b in across]])
+    kept = source != target
+    return hs.AttributedGraph.from_edges(source[kept], target[kept], attributes)
+
+
+@pytest.fixture(scope="module")
+def model() -> hs.CrossHCM:
+    return hs.CrossHCM(seed=0, n_epochs=60, burn_in=30).fit(communities())
+
+
+def test_the_planted_attribute_is_among_the_first_three(model: hs.CrossHCM) -> None:
+    explainer, names = Explainer(model), model.graph_.attribute_names
+    for node in PLANTED:
+        named = [gap.name for gap in explainer.node(node, absent=0).attributes[:3]]
+        assert names[node // 10 % 8] in named, (node, named)
+
+
+def test_planted_edges_come_before_the_honest_ones(model: hs.CrossHCM) -> None:
+    explainer = Explainer(model)
+    for node in PLANTED:
+        across = [int(each.node) >= N // 2 for each in explainer.node(node, absent=0).neighbors]
+        assert sum(across) >= 3
+        assert all(across[:3]), (node, across)
+
+
+def test_contributions_sum_to_the_ahp_of_every_node(model: hs.CrossHCM) -> None:
+    explainer = Explainer(model)
+    for position in range(0, N, 40):
+        total = sum(each.contribution or 0.0 for each in explainer.node(position, absent=0).neighbors)
+        assert total == pytest.approx(model.ahp_[position], rel=1e-6)
+
+
+@pytest.fixture
+def groups() -> Groups:
+    """Return a ring and a lockstep group among six nodes."""
+    graph = AttributedGraph.from_edges([0, 1], [1, 2], np.arange(6.0)[:, None], node_ids=list("abcdef"))
+    scores = np.array([1.0, 5.0, 4.0, 0.5, 0.4, 0.3])
+    model: Any = SimpleNamespace(
+        decision_score_=scores,
+        threshold_=2.0,
+        evidence_={"ring": scores, "lockstep": scores[::-1]},
+        groups_=[Group("ring", np.array([1, 2, 0]), 2 / 3, 3.3), Group("lockstep", np.array([3, 4, 5]), 1.0, 2.0)],
+    )
+    return Groups(model, graph, ranks(scores))
+
+
+def test_a_group_is_explained_with_its_members(groups: Groups) -> None:
+    ring = groups.explain(1)
+    assert [(each.node, each.rank, each.flagged, each.strength) for each in ring.members] == [
+        ("b", 1, True, 5.0), ("c", 2, True, 4.0), ("a", 3, False, 1.0),
+    ]  # fmt: skip
+    text, words = str(ring), " ".join(str(ring).split())
+    assert text.startswith("Group 1: a ring of 3 nodes, judged by SimpleNamespace")
+    assert "look far apart" in words and "67% of their pairs are connected" in words
+    assert "Mean strength 3.3 (3 = as unusual as 1 in 1,000 ordinary nodes)." in words
+    assert ["b", "1", "5.0", "yes"] in [line.split() for line in text.splitlines()]
+    assert "near-copies" in str(groups.explain(2))
+    assert json.loads(json.dumps(ring.to_dict())) == ring.to_dict()
+
+
+@pytest.mark.parametrize("number", [0, 3, -1])
+def test_a_group_that_does_not_exist_is_refused(groups: Groups, number: int) -> None:
+    with pytest.raises(ValueError, match=f"group must be at least 1 and at most 2, got {number}"):
+        groups.explain(number)
+    groups.model.groups_ = []
+    with pytest.raises(ValueError, match="found no groups"):
+        Groups(groups.model, groups.graph, np.arange(6)).explain(1)
+
+
+def test_members_share_categories_and_differ_in_others() -> None:
+    names = ["city=Oslo", "city=Rome", "job=cook", "job=judge", "job=nurse", "age"]
+    attributes = np.zeros((20, 6))
+    attributes[:4, 0] = attributes[4:, 1] = 1
+    attributes[np.arange(20), 2 + np.arange(20) % 3] = 1
+    attributes[:, 5] = np.linspace(20, 80, 20)
+    graph = AttributedGraph.from_edges([0], [1], attributes, attribute_names=names)
+    assert Shared(graph).among(np.array([0, 1, 2])) == (
+        "alike in city Oslo (all members, 20% of nodes), age 20 to 26.32; unlike in job (3 values)"
+    )
+    assert Shared(graph).among(np.array([0, 19])) == "unlike in age 20 to 80, city (2 values)"
+
+
+def test_members_share_rare_words() -> None:
+    words = np.zeros((50, 6))
+    words[:, 0] = 1
+    words[:3, 4] = 1
+    for attributes in (words, sp.csr_array(words)):
+        graph = AttributedGraph.from_edges([0], [1], attributes)
+        assert Shared(graph).among(np.array([0, 1, 2])) == "alike in x4 (6% of nodes)"
+        assert Shared(graph).among(np.array([7, 8, 9])) == "no attribute sets them apart"

@@ -1,4 +1,4 @@
-"""Explanations of nodes and edges are plain values that read as sentences."""
+"""Reasons as sentences, tables and JSON: what a user reads."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from hopsight.detectors import DETECTORS, get_detector
 from hopsight.detectors.base import Detector
 from hopsight.explanations import Explainer, explain
+from hopsight.explanations.edges import edge_reasons, unlikeness_places
 from hopsight.explanations.reasons import (
     AttributeGap,
     Companions,
@@ -22,8 +23,57 @@ from hopsight.explanations.reasons import (
     edge_values,
     outlier_sentence,
 )
-from hopsight.explanations.text import phrase, shown_value
+from hopsight.explanations.text import flagged_sentence, percent, phrase, shown_value
 from hopsight.graph import AttributedGraph
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.0, "0%"), (98.99, "98%"), (99.56, "99.5%"), (99.999, "99.9%")])
+def test_a_percentage_never_rounds_up_to_everything(value: float, text: str) -> None:
+    assert percent(value) == text
+
+
+@pytest.mark.parametrize(
+    ("contamination", "n_flagged", "sentence"),
+    [
+        ("auto", 24, "24 nodes stand out (score above 3.5)."),
+        ("auto", 1, "1 node stands out (score above 3.5)."),
+        ("auto", 0, "No node stands out from the bulk; the ranking says whom to look at first."),
+        (0.05, 120, "120 nodes flagged (score above 3.5): 5% of all, as asked."),
+        (0.05, 90, "90 nodes flagged (score above 3.5): 5% of all, as asked; of nodes with equal scores all are "
+         "flagged or none."),
+    ],
+)  # fmt: skip
+def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: int, sentence: str) -> None:
+    model = SimpleNamespace(contamination=contamination, false_alarms=0.1, threshold_=3.5)
+    assert flagged_sentence(model, n_flagged, 2400) == sentence
+    scored = flagged_sentence(model, 7, 2400, scored=True)
+    assert scored == "7 nodes flagged (score above 3.5), by the threshold of the fit."
+
+
+@pytest.mark.parametrize(
+    ("probability", "sentence"),
+    [
+        ([0.9, 0.8, 0.1], "2 nodes flagged (score above 3.5); by the labels, 15% of them are expected to be "
+         "false alarms."),
+        ([0.95, 0.2, 0.1], "1 node flagged (score above 3.5); by the labels, the chance of a false alarm is 5%."),
+        ([0.4, 0.2, 0.1], "No node stands out from the bulk; the ranking says whom to look at first."),
+    ],
+)  # fmt: skip
+def test_only_labels_say_how_many_false_alarms_to_expect(probability: list[float], sentence: str) -> None:
+    chances = np.array(probability)
+    flags = (chances > 0.5).astype(np.int64)
+    model = SimpleNamespace(contamination="auto", threshold_=3.5, probability_=chances, label_=flags)
+    assert flagged_sentence(model, int(flags.sum()), 3) == sentence
+
+
+def test_the_percentages_of_reasons_are_rounded_down(fitted: Any) -> None:
+    fitted.edge_hop_, fitted.edge_dissimilarity_ = np.full(2000, 2.0), np.arange(2000.0)
+    reasons = edge_reasons(fitted, np.arange(2000), unlikeness_places(fitted))
+    assert reasons[1999] == "looks 2.0 hops apart; attributes farther apart than for 99.9% of edges"
+    assert reasons[1997] == "looks 2.0 hops apart; attributes farther apart than for 99.8% of edges"
+    assert reasons[1980] == "looks 2.0 hops apart; attributes farther apart than for 99% of edges"
+    assert reasons[1] == "looks 2.0 hops apart; attributes closer than for 99.9% of edges"
+    assert not any("00000" in reason for reason in reasons)
 
 
 def test_to_dict_holds_every_neighbor_whatever_is_printed(fitted: Any) -> None:

@@ -144,20 +144,6 @@ def test_calibrations_belong_to_their_network() -> None:
     np.testing.assert_allclose(found.probability[1::2], 1.0 / (2.0 + np.e), rtol=1e-6)
 
 
-def test_dropout_masks_depend_on_the_judging_seed_alone() -> None:
-    plan: dict[str, Any] = {"dropout": 0.5, "dropout_at_prediction": True}
-    samples, _ = train(**plan)
-    first, again, other = (judge(samples, options={"judging_seed": seed}, **plan) for seed in (3, 3, 4))
-    assert torch.equal(first.hop, again.hop) and not torch.equal(first.hop, other.hop)
-
-
-def test_dropout_while_judging_spreads_the_predictions() -> None:
-    still = {"dropout": 0.5, "lr": 1e-12}
-    moving = {**still, "dropout_at_prediction": True}
-    spread = [judge(train(**plan).samples, **plan).judged().variance.max() for plan in (still, moving)]
-    assert spread[0] < 1e-6 < spread[1]
-
-
 @pytest.mark.parametrize("n_networks", [1, 2])
 def test_dropout_gives_the_same_bits_for_any_number_of_threads(
     n_networks: int, monkeypatch: pytest.MonkeyPatch

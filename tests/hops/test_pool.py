@@ -1,17 +1,154 @@
-"""The pool of pairs: right classes, no edge as a farther pair, the same pairs whatever the order of the nodes."""
+"""Hops by search, classes by hand, pairs by hashes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import pytest
+import scipy.sparse as sp
 from scipy.sparse.csgraph import shortest_path
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.splits import Splits, edge_hashes, pool_seed
 from hopsight.hcm.views import adjacency_of
-from hopsight.hops.pool import POOL_PER_FOLD, PairPool, pair_pool, plan_pool
+from hopsight.hops.pool import POOL_PER_FOLD, PairPool, merge_classes, pair_pool, plan_pool
+from hopsight.hops.search import HopSearch
 from toys import renumbered, two_groups
+
+
+def hop_classes(adjacency: Any, n_classes: int, *, directed: bool = False) -> np.ndarray:
+    """Return the (n_nodes, n_nodes) matrix of hop classes 1..C, 0 on the diagonal, as the search finds them."""
+    n_nodes = adjacency.shape[0]
+    hops = np.full((n_nodes, n_nodes), n_classes)
+
+    def fill(reached: Any, batch: np.ndarray) -> None:
+        for bit, source in enumerate(batch):
+            for hop in range(n_classes):
+                hops[source, (reached[hop] >> np.uint64(bit)) & np.uint64(1) == 1] = hop
+
+    HopSearch(adjacency, n_classes - 1, directed=directed).each(fill, np.arange(n_nodes))
+    return hops
+
+
+def test_hop_classes_of_a_path(path_graph: AttributedGraph) -> None:
+    assert hop_classes(path_graph.adjacency, 4).tolist() == [
+        [0, 1, 2, 3, 4, 4],
+        [1, 0, 1, 2, 3, 4],
+        [2, 1, 0, 1, 2, 3],
+        [3, 2, 1, 0, 1, 2],
+        [4, 3, 2, 1, 0, 1],
+        [4, 4, 3, 2, 1, 0],
+    ]
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_hops_are_those_of_scipy_over_several_batches(directed: bool) -> None:
+    rng = np.random.default_rng(0)
+    ends = rng.integers(0, 197, size=(2, 300))
+    adjacency = AttributedGraph.from_edges(*ends, np.zeros((200, 1)), directed=directed).adjacency
+    truth = np.minimum(shortest_path(adjacency, directed=directed, unweighted=True), 4).astype(int)
+    assert np.array_equal(hop_classes(adjacency, 4, directed=directed), truth)
+
+
+N_CLASSES = 4
+
+
+def random_edges(n_nodes: int, n_edges: int, *, directed: bool = False, seed: int = 0) -> Any:
+    """Return a 0/1 CSR adjacency; the last three nodes have no edge."""
+    rng = np.random.default_rng(seed)
+    ends = rng.integers(0, n_nodes - 3, size=(2, n_edges))
+    return AttributedGraph.from_edges(ends[0], ends[1], np.zeros((n_nodes, 1)), directed=directed).adjacency
+
+
+def brute_force(adjacency: Any, *, directed: bool = False) -> np.ndarray:
+    """Return hop classes 1..4 of all ordered pairs by scipy's shortest paths, 0 on the diagonal."""
+    hops = shortest_path(adjacency, directed=directed, unweighted=True)
+    return np.minimum(hops, N_CLASSES).astype(int)
+
+
+def all_pairs(n_nodes: int, directed: bool) -> tuple[np.ndarray, np.ndarray]:
+    source, target = np.where(~np.eye(n_nodes, dtype=bool)) if directed else np.triu_indices(n_nodes, k=1)
+    return source, target
+
+
+def prepared(adjacency: Any, **settings: Any) -> PairPool:
+    defaults: dict[str, Any] = {
+        "n_classes": N_CLASSES,
+        "sampling_ratio": 0.3,
+        "max_pairs": 100_000,
+        "min_class_pairs": 1,
+    }
+    directed = settings.get("directed", False)
+    edges = np.stack((adjacency if directed else sp.triu(adjacency, k=1)).nonzero()).astype(np.int64)
+    everything = np.ones(edges.shape[1], dtype=bool)
+    hashes = np.arange(1, adjacency.shape[0] + 1, dtype=np.uint64)
+    return pair_pool([adjacency], [everything], edges, edges[:, :0], hashes, np.uint64(7), **defaults | settings)
+
+
+def test_sizes_by_hand(path_graph: AttributedGraph, star_graph: AttributedGraph, two_cliques: AttributedGraph) -> None:
+    assert prepared(path_graph.adjacency, n_classes=5).sizes.tolist() == [5.0, 4.0, 3.0, 2.0, 1.0]
+    assert prepared(star_graph.adjacency, n_classes=2).sizes.tolist() == [5.0, 10.0]
+    assert prepared(two_cliques.adjacency, n_classes=4).sizes.tolist() == [13.0, 6.0, 9.0, 0.0]
+
+
+def test_unreachable_pairs_belong_to_the_last_class() -> None:
+    two_edges = sp.csr_array(([1.0] * 4, ([0, 1, 2, 3], [1, 0, 3, 2])), shape=(5, 5))
+    pairs = prepared(two_edges)
+    assert pairs.sizes.tolist() == [2.0, 0.0, 0.0, 8.0]
+    assert (pairs.n_classes, pairs.class_of_hop.tolist()) == (2, [0, 1, 1, 1])
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_classes_and_sizes_are_those_of_brute_force(directed: bool) -> None:
+    adjacency = random_edges(300, 450, directed=directed)
+    truth = brute_force(adjacency, directed=directed)
+    pairs = prepared(adjacency, directed=directed)
+    counted = np.bincount(truth[all_pairs(300, directed)], minlength=5)[1:]
+    assert pairs.sizes.tolist() == counted.tolist() and not pairs.errors.any()
+
+
+def test_share_of_the_smallest_class_and_the_cap() -> None:
+    adjacency = random_edges(300, 450)
+    smallest = prepared(adjacency).sizes.min()
+    assert prepared(adjacency, sampling_ratio=0.3).n_pairs == int(0.3 * smallest)
+    capped = prepared(adjacency, max_pairs=82)
+    assert capped.n_pairs == 20 and capped.labels.tolist() == [0] * 20 + [1] * 20 + [2] * 20 + [3] * 20
+
+
+@pytest.mark.parametrize(
+    ("sizes", "smallest", "expected"),
+    [
+        ([137_395, 4.95e6, 8.21e6, 195_623, 3], 200, [0, 1, 2, 3, 3]),  # BlogCatalog at R = 0.2, C = 5
+        ([1000, 1000, 1000, 1000], 200, [0, 1, 2, 3]),
+        ([1000, 1000, 0, 1000], 200, [0, 1, 1, 2]),
+        ([1000, 900, 150, 120], 200, [0, 1, 2, 2]),  # together they are large enough
+        ([1000, 900, 50, 60], 200, [0, 1, 1, 1]),
+        ([1000, 5, 900, 900], 200, [0, 1, 1, 2]),  # two hops never join the edges themselves
+        ([1000, 5, 4, 3], 200, [0, 1, 1, 1]),
+        ([10, 1000, 1000, 1000], 200, [0, 1, 2, 3]),  # the edges are one class however few
+    ],
+)
+def test_small_classes_merge_downward(sizes: list[float], smallest: int, expected: list[int]) -> None:
+    assert merge_classes(np.array(sizes, dtype=float), smallest).tolist() == expected
+
+
+def test_pairs_of_merged_classes_are_drawn_from_all_their_hops(path_graph: AttributedGraph) -> None:
+    """A path of six has 5, 4, 3, 2, 1 pairs at 1 to 5 hops: under 4 pairs a class, 3, 4 and 5 hops are one."""
+    pairs = prepared(path_graph.adjacency, n_classes=5, min_class_pairs=4, sampling_ratio=1.0)
+    assert (pairs.n_classes, pairs.n_pairs, pairs.class_of_hop.tolist()) == (3, 4, [0, 1, 2, 2, 2])
+    drawn = pairs.draw(0, 50, rng=np.random.default_rng(0)).reshape(50, 2, 3, 4)
+    hops = abs(drawn[:, 0] - drawn[:, 1])
+    assert [sorted(set(hops[:, c].ravel().tolist())) for c in range(3)] == [[1], [2], [3, 4, 5]]
+
+
+def test_nothing_to_learn_from_is_refused() -> None:
+    with pytest.raises(ValueError, match="no edges to learn hop counts from"):
+        prepared(sp.csr_array((5, 5)))
+    complete = sp.csr_array(np.ones((5, 5)) - np.eye(5))
+    with pytest.raises(ValueError, match="every pair of nodes is connected"):
+        prepared(complete)
+
 
 SETTINGS: dict[str, Any] = {"n_classes": 4, "sampling_ratio": 0.3, "max_pairs": 400, "min_class_pairs": 5}
 SPLITS = Splits(0, 2, 3)

@@ -211,18 +211,7 @@ class Autoencoder(nn.Module):
     """Encoder, attribute decoder and structure decoder, all of graph convolutions Â H W + b.
 
     The last convolution of the attribute decoder stays a product of two thin matrices, (Â H, 1)(W, b), so that no
-    n × d matrix is held.
-
-    Parameters
-    ----------
-    n_inputs
-        Number of attributes.
-    encoder_units, attribute_units, structure_units
-        Widths of the encoder, of the attribute decoder before its last layer, and of the structure decoder.
-    ends_in_relu
-        Whether a ReLU follows the last layer of the encoder and of the structure decoder.
-    initial, generator
-        See :class:`hopsight.nn.gcn.Layers`.
+    n × d matrix is held. With ``ends_in_relu``, a ReLU follows the last layer of encoder and structure decoder.
     """
 
     def __init__(

@@ -100,16 +100,8 @@ def prepared(graph: AttributedGraph, *, scaling: str, n_components: int | None, 
 class Smoother:
     """Solver of (I + w·D_R + s·L) R = B for R, where D_R is diagonal and L = D − A is the Laplacian of the graph.
 
-    It runs conjugate gradients on the system scaled to a diagonal of ones, which needs only products of A with R.
-
-    Parameters
-    ----------
-    graph
-        The graph; a directed one is symmetrized as max(A, Aᵀ).
-    sparsity
-        w, the weight of ‖R‖₂,₁.
-    smoothness
-        s, the weight of tr(RᵀLR).
+    It runs conjugate gradients on the system scaled to a diagonal of ones, which needs only products of A with R. The
+    sparsity w is the weight of ‖R‖₂,₁, the smoothness s that of tr(RᵀLR).
     """
 
     def __init__(self, graph: AttributedGraph, sparsity: float, smoothness: float) -> None:

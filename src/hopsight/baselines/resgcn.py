@@ -144,18 +144,8 @@ class ResidualGCN(nn.Module):
 
     R = ReLU(… ReLU(X Θ)) from the attributes alone, S⁽¹⁾ = ReLU(R Θ), S⁽²⁾ = ReLU(S⁽¹⁾ Θ), …;
     H⁽¹⁾ = ReLU(Â X W), H⁽ˡ⁺¹⁾ = ReLU(Â (H⁽ˡ⁾ ∘ exp(−γ S⁽ˡ⁾)) W), Z the last of them; X̂ = MLP(Z), its last layer linear.
-
-    Parameters
-    ----------
-    n_inputs
-        Number of attributes d.
-    encoder_units, residual_units, decoder_units
-        Widths of the GCN, and of the residual network and the decoder before their last layers of width d. The
-        attention network has the widths of the GCN without its last layer.
-    gamma
-        Strength γ of the attention.
-    generator
-        Source of the Glorot initial weights.
+    The residual network and the decoder end in a layer of width d, and the attention network has the widths of the GCN
+    without its last layer.
     """
 
     def __init__(

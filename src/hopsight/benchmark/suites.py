@@ -108,24 +108,12 @@ class SuiteGraph:
 
 @dataclass(frozen=True, kw_only=True)
 class Suite:
-    """What to run.
-
-    Parameters
-    ----------
-    name
-        Title of the report.
-    plan
-        The tasks.
-    data_dir
-        Folder with local copies of the catalog's graphs.
-    folder
-        Folder that relative paths of graphs start from.
-    """
+    """What to run: the tasks, under a name that is the title of the report."""
 
     name: str
     plan: Plan
-    data_dir: str | None = None
-    folder: str | None = None
+    data_dir: str | None = None  # with local copies of the catalog's graphs
+    folder: str | None = None  # that relative paths of graphs start from
 
 
 def make_suite(name: str, options: Options) -> Suite:

@@ -76,15 +76,7 @@ class AttributeComparison:
         The difference is (x − mean of the k others) / (s √(1 + 1/k)), where s is the :func:`edge_spread` of the
         attribute and the root accounts for the error of a mean over few neighbors. Attributes in which the node
         equals the mean of the others are left out. A categorical column is compared by the value that the node has.
-
-        Parameters
-        ----------
-        node
-            Position of the node.
-        others
-            Positions of the nodes to compare it with, each once.
-        top
-            The maximum number of attributes to return.
+        At most ``top`` attributes are returned; ``others`` are positions, each once.
         """
         X = self.graph.attributes
         if not others.size or not self.graph.n_attributes:

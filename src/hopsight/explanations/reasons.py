@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from hopsight.checks import plural, printable
 from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, UNLABELED
@@ -414,10 +414,6 @@ class Explanation(Readable):
         verb_end = "s" if n_unlike == 1 else ""
         return f"{start}{verb_end} from it more than {UNLIKE:.0f}% of connected pairs do; {names} fit it least."
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and strings, ready for JSON, the summary first."""
-        return {"summary": self.summary, **super().to_dict()}
-
     def __repr__(self) -> str:
         return f"<Explanation of {printable(self.node)}: rank {self.rank:,} of {self.n_nodes:,}>"
 
@@ -546,10 +542,6 @@ class EdgeExplanation(Readable):
             return text
         name, own, theirs, _ = compared(plainest(self.attributes, 1)[0])
         return f"{text} They differ most in {name}: {own} and {theirs}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and strings, ready for JSON, the summary first."""
-        return {"summary": self.summary, **super().to_dict()}
 
     def _parts(self) -> Iterator[str | Table]:
         source, target = printable(self.source), printable(self.target)

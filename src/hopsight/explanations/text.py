@@ -41,10 +41,11 @@ class Table:
 class Readable:
     """An explanation made of paragraphs and tables, for a terminal and for a notebook; a base of dataclasses."""
 
+    summary: Any  # a property: the explanation in a few sentences
+
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and strings, ready for JSON."""
-        values: dict[str, Any] = plain(dataclasses.asdict(self))  # type: ignore[call-overload]
-        return values
+        """Return plain lists, numbers and strings, ready for JSON, the summary first."""
+        return {"summary": self.summary, **plain(dataclasses.asdict(self))}  # type: ignore[call-overload]
 
     def __str__(self) -> str:
         lines: list[str] = []

@@ -169,17 +169,7 @@ WORD = 64  # sources per search: the bits of a machine word
 
 
 class HopSearch:
-    """Breadth-first search in a fixed graph.
-
-    Parameters
-    ----------
-    adjacency
-        0/1 CSR matrix.
-    n_hops
-        Number of hops after which the search stops.
-    directed
-        Follow the arcs from each source.
-    """
+    """Breadth-first search in a 0/1 CSR matrix, up to some hops; if ``directed``, along the arcs of each source."""
 
     def __init__(self, adjacency: Any, n_hops: int, *, directed: bool = False) -> None:
         self.indptr, self.indices = csr_parts(adjacency.T.tocsr() if directed else adjacency)

@@ -126,18 +126,9 @@ def relu_drop(values: Tensor, share: float, generator: torch.Generator | None) -
 
 
 class Layers(nn.Module):
-    """Weights and biases of consecutive layers.
+    """Weights and biases of consecutive layers, given the widths of the input and of every layer.
 
-    Parameters
-    ----------
-    widths
-        Width of the input and of every layer.
-    bias
-        Whether the layers have biases.
-    initial
-        ``"glorot"``: Glorot uniform weights and zero biases; ``"uniform"``: all values within ±1/√width.
-    generator
-        Source of the initial values.
+    They are ``"glorot"``, Glorot uniform weights and zero biases, or ``"uniform"``, all values within ±1/√width.
     """
 
     def __init__(self, widths: Sequence[int], *, bias: bool, initial: str, generator: torch.Generator) -> None:
@@ -157,17 +148,8 @@ class Layers(nn.Module):
 class GCN(nn.Module):
     """Graph convolutions Z = Â f(… f(Â X W⁰ + b⁰) …) Wˡ + bˡ with a ReLU f between layers; the last one is linear.
 
-    Parameters
-    ----------
-    n_inputs, n_units, n_layers
-        Number of columns of X, width of every layer, and number of convolutions.
-    generator
-        Source of the initial weights (Glorot uniform; biases start at zero).
-
-    Notes
-    -----
-    The paper prints an unnormalized Ã in the first layer and a ReLU after the last; this follows the authors' script,
-    which normalizes everywhere and leaves the last layer linear.
+    Weights are Glorot uniform, biases start at zero. The paper prints an unnormalized Ã in the first layer and a ReLU
+    after the last; this follows the authors' script, which normalizes everywhere and leaves the last layer linear.
     """
 
     def __init__(self, n_inputs: int, n_units: int, n_layers: int, *, generator: torch.Generator) -> None:
@@ -198,14 +180,7 @@ class GCN(nn.Module):
 class HopMLP(nn.Module):
     """Logits of the hop classes, F(v_m, v_n) = W₂ ReLU(W₁ |z_m − z_n| + b₁) + b₂.
 
-    Parameters
-    ----------
-    n_inputs, n_units, n_classes
-        Width of z, of the hidden layer, and the number of hop classes.
-    directed
-        Keep the sign of z_m − z_n, so that the hop count can depend on the direction.
-    generator
-        Source of the initial weights.
+    If ``directed``, z_m − z_n keeps its sign, so that the hop count can depend on the direction.
     """
 
     def __init__(

@@ -171,12 +171,7 @@ class Comparison:
 def compare(first: Path, second: Path, *, top: int = 20) -> Comparison:
     """Compare two finished runs by the node ids in their ``scores.csv``.
 
-    Parameters
-    ----------
-    first, second
-        Folders of finished runs.
-    top
-        Number of nodes that count as the first ones, and the largest number of moves to list.
+    The first ``top`` nodes of each count as the first ones, and at most so many moves are listed.
     """
     check_count("top", top)
     records = [read_record(folder) for folder in (first, second)]

@@ -385,19 +385,9 @@ def on_cells(
 ) -> DataFrame:
     """Bring the blocks and the edges of each (fold, cell) together and apply a kernel.
 
-    Parameters
-    ----------
-    sent
-        What :func:`send` returned, or the union of several of these.
-    cells
-        ``cell``, ``slice`` and binary columns with one element per edge.
-    folds
-        The folds that need the edges.
-    kernel
-        ``kernel(fold, cell, blocks, edges)`` yields rows; ``blocks["kind0"]`` and ``blocks["kind1"]`` are the matrices
-        of the cell's first and second block, ``edges`` the arrays of the cell.
-    schema
-        Schema of the rows that the kernel yields.
+    ``kernel(fold, cell, blocks, edges)`` yields rows of the schema; ``blocks["kind0"]`` and ``blocks["kind1"]`` are the
+    matrices of the cell's first and second block, ``edges`` the arrays of the cell. ``sent`` is what :func:`send`
+    returned, and ``folds`` are those that need the edges.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

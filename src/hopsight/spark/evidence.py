@@ -92,19 +92,11 @@ SCORES = ("degree", *FROM_EDGES, *KINDS, "score", "decided_by")
 
 @dataclass(frozen=True)
 class SampledNodes:
-    """The nodes that tell what is baseline, in the order of the hashes of their ids.
+    """The nodes that tell what is usual, in the order of the hashes of their ids."""
 
-    Attributes
-    ----------
-    numbers
-        Their numbers over all blocks.
-    hashes, attributes
-        The hashes of their ids, and their attributes as the model sees them.
-    """
-
-    numbers: NDArray[np.int64]
+    numbers: NDArray[np.int64]  # over all blocks
     hashes: NDArray[np.uint64]
-    attributes: NDArray[np.float64]
+    attributes: NDArray[np.float64]  # as the model sees them
 
     @classmethod
     def of(cls, nodes: PlacedNodes) -> SampledNodes:

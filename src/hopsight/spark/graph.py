@@ -59,23 +59,15 @@ MANY_TASKS_NODES = 50_000  # from this size on, there are three tasks per core
 
 @dataclass(frozen=True)
 class PlacedNodes:
-    """The nodes with their places.
+    """The nodes with their places, one row each: ``id, row, hash, order, block, position, number, x``.
 
-    Attributes
-    ----------
-    rows
-        One row per node: ``id, row, hash, order, block, position, number, x``, where x are the transformed attributes
-        before they are scaled to their unit, and number counts the nodes over all blocks.
-    layout
-        Blocks and tasks.
-    unit, magnitude
-        The standard deviation of all x, and the power of two next to the largest of them.
+    x are the transformed attributes before they are scaled to their unit, and number counts the nodes over all blocks.
     """
 
     rows: DataFrame
     layout: Layout
-    unit: float
-    magnitude: float
+    unit: float  # the standard deviation of all x
+    magnitude: float  # the power of two next to the largest x
 
 
 @dataclass(frozen=True)

@@ -454,13 +454,7 @@ def train(
 ) -> TrainedModel:
     """Sample the posterior on the driver, as the local engine does.
 
-    Parameters
-    ----------
-    views
-        What :func:`collect_views` returned.
-    detector, pool, rngs, callback
-        The hyperparameters, the pairs, generators for pairs, weights, dropout and noise, and what is called after
-        each epoch.
+    ``views`` are those of :func:`collect_views`, ``rngs`` generators for pairs, weights, dropout and noise.
     """
     device = resolve_device(detector.device)
     by_fold = [pool.nodes(fold) for fold in range(len(pool.pools))]

@@ -259,31 +259,14 @@ GROUP_MEMBERS = 5000  # of the first groups; further groups are not shown
 
 @dataclass(frozen=True)
 class Excerpt:
-    """The top nodes with the neighbors that fit them least, and a sample of all nodes.
+    """The top nodes with the neighbors that fit them least, and a sample of all nodes; nodes are given by position."""
 
-    Attributes
-    ----------
-    nodes
-        One array per column of the scores; ``node`` holds the ids.
-    features
-        Attributes of these nodes, (n_nodes, n_attributes).
-    edges
-        Edges among the top nodes and their neighbors: ``source`` and ``target`` (positions in ``nodes``), and the other
-        columns of the edges but the rank.
-    top
-        Positions of the top nodes, most anomalous first.
-    background
-        Positions of the sample.
-    groups
-        The first groups, with positions as members.
-    """
-
-    nodes: dict[str, Any]
+    nodes: dict[str, Any]  # one array per column of the scores; ``node`` holds the ids
     features: NDArray[np.float64]
-    edges: dict[str, NDArray[Any]]
-    top: NDArray[np.int64]
-    background: NDArray[np.int64]
-    groups: list[Group]
+    edges: dict[str, NDArray[Any]]  # among the top nodes and their neighbors: the columns of the edges but the rank
+    top: NDArray[np.int64]  # most anomalous first
+    background: NDArray[np.int64]  # the sample
+    groups: list[Group]  # the first ones
 
 
 def collect_excerpt(found: Detection, n_top: int) -> Excerpt:

@@ -1,6 +1,9 @@
-"""GCN: one layer by hand, three against dense algebra, and randomness from explicit generators."""
+"""Layers by hand, devices and Adam."""
 
 from __future__ import annotations
+
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -8,6 +11,8 @@ import scipy.sparse as sp
 import torch
 
 from hopsight.graph import AttributedGraph
+from hopsight.nn.adam import Adam
+from hopsight.nn.device import resolve_device, training_dtype
 from hopsight.nn.gcn import GCN, HopMLP, normalized_adjacency, propagation, relu_drop, smoothed_by, torch_csr
 
 CPU = torch.device("cpu")
@@ -122,3 +127,79 @@ def test_directed_logits_keep_the_sign() -> None:
     """z0 − z1 = (−2, 3): hidden = (0, 5). z1 − z0 = (2, −3): hidden = (0, 1)."""
     expected = [[0.0, -5.0, 0.0], [0.0, -1.0, -4.0], [0.0, -3.0, -2.0]]
     assert by_hand(directed=True)(DIFFERENCES).tolist() == expected
+
+
+def test_cpu_and_auto(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert resolve_device("cpu") == torch.device("cpu")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert resolve_device("auto") == torch.device("cpu")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert resolve_device("auto") == torch.device("cuda")
+    assert resolve_device("cuda:1") == torch.device("cuda", 1)
+
+
+def test_training_type_follows_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: True, raising=False)
+    assert training_dtype("auto", cpu) == torch.bfloat16 and training_dtype("auto", gpu) == torch.float32
+    assert training_dtype("float32", cpu) == torch.float32 and training_dtype("bfloat16", gpu) == torch.bfloat16
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False, raising=False)
+    assert training_dtype("auto", cpu) == torch.float32
+    with pytest.raises(ValueError, match="precision must be one of auto, float32, bfloat16, got 'half'"):
+        training_dtype("half", cpu)
+
+
+def test_float32_is_refused_where_products_are_rounded_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu = torch.device("cpu")
+    monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: "medium")
+    with pytest.raises(ValueError, match="torch rounds products to fewer digits"):
+        training_dtype("float32", cpu)
+    assert training_dtype("auto", cpu) in (torch.float32, torch.bfloat16)
+    monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: "highest")
+    monkeypatch.setenv("ONEDNN_DEFAULT_FPMATH_MODE", "bf16")
+    with pytest.raises(ValueError, match="ONEDNN_DEFAULT_FPMATH_MODE=bf16 rounds products: unset it"):
+        training_dtype("float32", cpu)
+
+
+def test_the_steps_equal_those_of_torch_to_the_bit() -> None:
+    """Also after the state went through a file, as in a fit that was interrupted."""
+    generator = torch.Generator().manual_seed(0)
+    target = torch.randn((40, 30), generator=generator)
+    ours, theirs = (torch.zeros((40, 30), requires_grad=True) for _ in range(2))
+    unused = torch.ones(2, requires_grad=True)
+    mine = Adam([ours, unused], lr=0.05, weight_decay=1e-3)
+    reference = torch.optim.Adam([theirs], lr=0.05, weight_decay=1e-3, fused=True)
+    for step in range(60):
+        for weights in (ours, theirs):
+            weights.grad = None
+            ((weights - target) ** 4).sum().backward()  # type: ignore[no-untyped-call]
+        for group in (*mine.param_groups, *reference.param_groups):
+            group["lr"] = 0.05 / (1 + step)
+        mine.step()
+        reference.step()
+        if step == 20:
+            state = {n: {k: v.clone() for k, v in slot.items()} for n, slot in mine.state_dict()["state"].items()}
+            assert list(state) == [0]
+            torch.testing.assert_close(state[0], reference.state_dict()["state"][0], atol=0, rtol=0)
+            mine = Adam([ours, unused], lr=0.05, weight_decay=1e-3)
+            mine.load_state_dict({"state": state})
+        torch.testing.assert_close(ours, theirs, atol=0, rtol=0)
+    assert unused.tolist() == [1.0, 1.0]
+    mine.zero_grad()
+    assert ours.grad is None
+
+
+@pytest.mark.parametrize("name", ["dominant:DOMINANT", "cross_hcm:CrossHCM"])
+def test_nothing_slow_is_imported_by_a_fit(name: str) -> None:
+    """What these classes are for: torch's compiler is not. Nor is scipy.stats, which takes as long."""
+    module, detector = name.split(":")
+    room = "hcm" if module == "cross_hcm" else "baselines"
+    program = (
+        "import sys, numpy as np\n"
+        f"from hopsight.{room}.{module} import {detector} as Detector\n"
+        "few = {} if Detector.__name__ == 'DOMINANT' else {'burn_in': 1}\n"
+        "ring = np.roll(np.eye(12), 1, axis=0) + np.roll(np.eye(12), -1, axis=0)\n"
+        "Detector(n_epochs=2, device='cpu', **few).fit((ring, np.eye(12)[:, :2]))\n"
+        "sys.exit(not {'torch._dynamo', 'scipy.stats'}.isdisjoint(sys.modules))\n"
+    )
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=False).returncode == 0

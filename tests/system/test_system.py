@@ -1,0 +1,223 @@
+"""Ids, cells, files, compiled functions and memory."""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+import unicodedata
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hopsight.system import kernels as module
+from hopsight.system import machine as memory
+from hopsight.system.arrays import (
+    id_hashes,
+    ids_ascend,
+    sorted_by_id,
+)
+from hopsight.system.cells import MARK, guarded, guarded_frame, mark_guarded, unguarded, unguarded_names
+from hopsight.system.files import (
+    read_regular,
+    replacing,
+    try_lock,
+    write_whole,
+)
+from hopsight.system.kernels import compiled
+from hopsight.system.machine import machine
+
+RISKY = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "'tis", " =1+1", "\u00a0=1", "\ufeff=1", "\u200b=1"]
+RISKY += ["\ufeff  @x", "＝1+1", "＋1", "－1", "＠x", " ＝1", "\x00=1", "﹢1"]
+HARMLESS = ["Ada", "", " ", "a=b", "\ufeffAda", "1-2", "é", "ａ＝1", "—"]
+
+
+@pytest.mark.parametrize("cell", RISKY)
+def test_what_could_be_a_formula_is_guarded(cell: str) -> None:
+    assert guarded(cell) == f"'{cell}" and unguarded(guarded(cell)) == cell
+
+
+@pytest.mark.parametrize("cell", HARMLESS)
+def test_other_text_stays_as_it_is(cell: str) -> None:
+    assert guarded(cell) == cell == unguarded(cell)
+
+
+def test_all_cells_of_a_table_are_guarded_as_single_ones_are() -> None:
+    signs = [c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.normalize("NFKC", c)[:1] in [*"=+-@"]]
+    cells = [*RISKY, *HARMLESS, None, *(f"{sign}1" for sign in signs), *(f"\u2028{sign}1" for sign in signs)]
+    table = guarded_frame(pl.DataFrame({"text": cells, "number": range(len(cells)), "text2": cells}))
+    expected = [None if cell is None else guarded(cell) for cell in cells]
+    assert table["text"].to_list() == expected == table["text2"].to_list()
+    assert len(signs) > 15 and table["number"].to_list() == list(range(len(cells)))
+
+
+def test_only_a_table_with_guarded_cells_is_marked() -> None:
+    plain = pl.DataFrame({"id": ["a"], "x": [-1.0]})
+    assert mark_guarded(plain) is plain and unguarded_names(plain.columns) is None
+    for risky in ({"id": ["=1"], "x": [1]}, {"id": ["a"], " +x": [1]}, {"=id": ["a"], "'x": ["'"]}):
+        frame = pl.DataFrame(risky)
+        safe = mark_guarded(frame)
+        assert safe.columns[0].startswith(MARK) and unguarded_names(safe.columns) == tuple(frame.columns)
+        assert all(guarded(name) == name or name[0] == "'" for name in safe.columns)
+
+
+def test_an_id_is_hashed_as_the_text_it_is_written_as() -> None:
+    ids = np.array([7, "7", "añb", "\ud800"], dtype=object)
+    wanted = [int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
+              for text in ("7", "7", "añb", "\ud800")]  # fmt: skip
+    assert id_hashes(ids).tolist() == wanted
+    assert id_hashes(np.array([7])).tolist() == wanted[:1]
+
+
+def words_and_numbers(text: str) -> tuple[list[str | int], str]:
+    """Return what Python sorts by: words and numbers alternate, and equal ones go by their text."""
+    parts = re.split("([0-9]+)", text)
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)], text
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_texts_of_letters_and_digits_are_sorted_by_words_and_numbers(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    texts = {"".join(rng.choice(list("ab019² "), size=rng.integers(9))) for _ in range(500)}
+    ids = np.array(rng.permutation(sorted(texts)).tolist(), dtype=object)
+    order = sorted_by_id(ids)
+    assert ids[order].tolist() == sorted(texts, key=words_and_numbers)
+    assert ids_ascend(ids[order]) and not ids_ascend(ids)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from hopsight.system.files import replacing
+with replacing(Path(sys.argv[1])) as temporary:
+    temporary.write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "scores.csv"
+    write_whole(target, "old")
+    with pytest.raises(RuntimeError, match="half way"), replacing(target) as temporary:
+        temporary.write_text("ne")
+        raise RuntimeError("half way")
+    assert target.read_text() == "old"
+    write_whole(target, b"new")
+    assert target.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_symbolic_link_is_replaced_and_its_target_is_left_alone(tmp_path: Path) -> None:
+    letter, target = tmp_path / "letter", tmp_path / "scores.csv"
+    letter.write_text("mine")
+    target.symlink_to(letter)
+    write_whole(target, "new")
+    assert letter.read_text() == "mine"
+    assert target.read_text() == "new" and not target.is_symlink()
+
+
+def test_a_locked_file_cannot_be_locked_again(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with path.open("a") as first, path.open("a") as second:
+        assert try_lock(first)
+        assert not try_lock(second)
+    with path.open("a") as third:
+        assert try_lock(third)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot tell whether a file is in use")
+def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    """But neither what another process is writing now, nor a file of the user."""
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "graph.npz")], check=False)
+    (left,) = tmp_path.iterdir()
+    assert left.read_text() == "half"
+    (tmp_path / ".mine.part").write_text("mine")
+    with replacing(tmp_path / "other.npz") as busy:
+        long_ago = time.time() - 1000
+        for path in (left, busy, tmp_path / ".mine.part"):
+            os.utime(path, (long_ago, long_ago))
+        write_whole(tmp_path / "third.npz", "whole")
+        assert busy.exists() and not left.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".mine.part", "other.npz", "third.npz"]
+
+
+def test_a_full_disk_is_named_by_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(OSError) as refused, replacing(tmp_path / "scores.csv"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert refused.value.filename == str(tmp_path / "scores.csv") and refused.value.errno == errno.ENOSPC
+    with pytest.raises(FileNotFoundError) as refused:
+        write_whole(tmp_path / "missing" / "scores.csv", "")
+    assert refused.value.filename == str(tmp_path / "missing" / "scores.csv")
+
+
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    """Neither does a pipe block nor a device fill the memory."""
+    (tmp_path / "file").write_bytes(b"content")
+    assert read_regular(tmp_path / "file") == b"content"
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(ValueError, match="is not a file but a folder, pipe or device"):
+            read_regular(path)
+
+
+def test_a_function_is_compiled_where_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba refuses to cache where the package and the user's cache are both read-only, as in a container."""
+    whole = module.njit
+
+    def no_cache(*, cache: bool = False, **options: Any) -> Any:
+        if cache:
+            raise RuntimeError("cannot cache function 'double': no locator available for file")
+        return whole(**options)
+
+    monkeypatch.setattr(module, "njit", no_cache)
+
+    @compiled(nogil=True)
+    def double(value: int) -> int:
+        return 2 * value
+
+    assert double(21) == 42
+
+
+MB = 2**20
+
+
+def test_a_result_says_what_it_was_measured_on(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    found = machine()
+    assert (found["cores"], found["threads"]) == (os.cpu_count(), 3)
+    assert 0.1 < found["memory_gb"] < 1e6
+    assert platform.node() not in [str(value) for value in found.values()]
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can reset the peak")
+
+
+@linux
+def test_the_peak_is_counted_from_the_mark():
+    memory.release_memory()
+    memory.reset_peak()
+    before = memory.peak_memory()
+    block = np.ones(100 * MB // 8)
+    assert block[-1] == 1
+    during = memory.resident_memory()
+    del block
+    assert 90 * MB < memory.peak_memory() - before < 130 * MB
+    assert during > before + 90 * MB
+    memory.release_memory()
+    memory.reset_peak()
+    assert memory.peak_memory() < before + 50 * MB
+
+
+def test_more_memory_than_there_is_gets_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda: 2_000_000_000)
+    memory.check_memory("AMEN", 1.9e9)
+    with pytest.raises(ValueError, match=r"AMEN would need about 3.0 GB .* only 2.0 GB"):
+        memory.check_memory("AMEN", 3e9)
