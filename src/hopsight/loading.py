@@ -11,6 +11,7 @@ from typing import Any
 from hopsight import io
 from hopsight.checks import Refusal, plural, suggest
 from hopsight.graph import AttributedGraph
+from hopsight.io.sources import reading
 from hopsight.io.typed import types_of, view
 
 SHOWN_NAMES = 20  # attributes in a description
@@ -129,7 +130,7 @@ def load(
     }  # fmt: skip
     options: dict[str, Any]
     if edges is not None or _is_description(source):
-        from hopsight.io.several import read_several
+        from hopsight.io.tables import read_several
 
         if source is not None and edges is not None:
             raise Refusal("edges", "takes the place of source: pass one of them")
@@ -142,10 +143,11 @@ def load(
         options = {"missing": missing, "learn_from": learn_from, "notices": notices}
         if (one := description.as_one()) is not None:
             return load(**one, **options)
-        graph = read_several(description, **options)[0]
+        with reading(Path(source) if edges is None else None, ValueError):
+            graph = read_several(description, **options)[0]
         kind = description.rank
         return graph if kind is None else view(graph, kind, notices)
-    if source is None:
+    if source is None or (isinstance(source, str) and not source.strip()):
         raise Refusal("source", "is missing: pass a file, a table or a graph, or edges for several tables")
     if rank is not None:
         options = {"directed": directed, "missing": missing, "data_dir": data_dir, "notices": notices}
@@ -171,13 +173,14 @@ def describe(source: Any, nodes: Any = None, **options: Any) -> tuple[list[str],
 
     notices: list[str] = []
     if _is_description(source) or options.get("edges") is not None:
-        from hopsight.io.several import read_several
+        from hopsight.io.tables import read_several
 
         given = _description(source, nodes, options.pop("edges", None), options.pop("rank", None))
         if (one := given.as_one()) is not None:
             return describe(**one)
-        graph, summary = read_several(given, notices=notices)
-        return summary.lines(), info(graph), notices
+        with reading(Path(source) if _is_description(source) else None, ValueError):
+            graph, lines = read_several(given, notices=notices)
+        return lines, info(graph), notices
     graph = load(source, nodes, notices=notices, **options)
     lines = [f"{kind}: {plural(int((graph.node_types == kind).sum()), 'node')}" for kind in types_of(graph)]
     if graph.known is not None:

@@ -16,7 +16,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.io.edges import edge_weights
 from hopsight.io.frames import is_frame
 from hopsight.io.notices import notice, notice_constant, notice_merged
-from hopsight.io.sources import TABLE_SUFFIXES, WRITTEN_SUFFIXES, is_source, resolve
+from hopsight.io.sources import TABLE_SUFFIXES, WRITTEN_SUFFIXES, is_source, reading, resolve
 
 SUFFIXES = (*TABLE_SUFFIXES, ".mat", ".npz", ".graphml", ".gml", ".gexf", ".pt", ".pt.zip")
 LISTED = (
@@ -40,35 +40,41 @@ def read(
     """
     source, nodes = resolve(source), resolve(nodes)
     suffix = suffix_of(source) if isinstance(source, Path) else ""
-    if suffix and suffix not in TABLE_SUFFIXES:
-        _check_options(source.name, suffix, {"nodes": nodes, **options})
-    of_graph: dict[str, Any] = {"directed": directed, "notices": notices}
-    named = {name: value for name, value in options.items() if name in OF_DOCUMENTS}
-    if suffix == ".mat":
-        from hopsight.io.matlab import read_mat
-
-        graph = read_mat(source, **of_graph)
-    elif suffix == ".npz":
-        from hopsight.io.npz import read_npz
-
-        graph = read_npz(source)
-    elif suffix in DOCUMENTS:
-        from hopsight.io.networkx import read_document
-
-        graph = read_document(source, suffix, notices=notices, **named)
-    elif suffix in (".pt", ".pt.zip"):
-        from hopsight.io.pyg import read_pt
-
-        graph = read_pt(source, **of_graph)
-    else:
-        from hopsight.io.tables import read_tables
-
-        graph = read_tables(source, nodes, **of_graph, **options)
+    with reading(source, ValueError):
+        graph = _read(source, suffix, nodes, directed=directed, notices=notices, **options)
     notice_merged(graph, notices, options.get("duplicates"))
     notice_constant(graph, notices)
     if directed and not graph.directed:
         notice("The file says that its edges have no direction; they are read as undirected.", notices)
     return graph
+
+
+def _read(source: Any, suffix: str, nodes: Any, **options: Any) -> AttributedGraph:
+    """Read a graph by the suffix of its file; what is no file is a table."""
+    of_graph = {name: options[name] for name in ("directed", "notices")}
+    if suffix and suffix not in TABLE_SUFFIXES:
+        given = {name: value for name, value in options.items() if name not in of_graph}
+        _check_options(source.name, suffix, {"nodes": nodes, **given})
+    if suffix == ".mat":
+        from hopsight.io.matlab import read_mat
+
+        return read_mat(source, **of_graph)
+    if suffix == ".npz":
+        from hopsight.io.npz import read_npz
+
+        return read_npz(source)
+    if suffix in DOCUMENTS:
+        from hopsight.io.networkx import read_document
+
+        named = {name: value for name, value in options.items() if name in (*OF_DOCUMENTS, "notices")}
+        return read_document(source, suffix, **named)
+    if suffix in (".pt", ".pt.zip"):
+        from hopsight.io.pyg import read_pt
+
+        return read_pt(source, **of_graph)
+    from hopsight.io.tables import read_tables
+
+    return read_tables(source, nodes, **options)
 
 
 def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = None) -> None:

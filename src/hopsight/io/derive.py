@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -53,35 +53,20 @@ class EdgeRows:
 
     def some(self, chosen: NDArray[np.bool_]) -> EdgeRows:
         """Return the chosen rows."""
-
-        def those(columns: Sequence[pl.Series]) -> list[pl.Series]:
-            return [column.filter(chosen) for column in columns]
-
-        return EdgeRows(
-            self.source[chosen],
-            self.target[chosen],
-            those(self.numbers),
-            those(self.times),
-            those(self.categories),
-            self.units,
-            self.directed,
-        )
+        return self._changed(lambda ends: ends[chosen], lambda column: column.filter(chosen))
 
     def both_ways(self) -> EdgeRows:
         """Return every row in both directions."""
+        twice = self._changed(lambda ends: np.concatenate([ends, ends]), lambda column: pl.concat([column, column]))
+        target = np.concatenate([self.target, self.source])
+        return replace(twice, source=np.concatenate([self.source, self.target]), target=target, directed=False)
 
-        def twice(columns: Sequence[pl.Series]) -> list[pl.Series]:
-            return [pl.concat([column, column]) for column in columns]
-
-        return EdgeRows(
-            np.concatenate([self.source, self.target]),
-            np.concatenate([self.target, self.source]),
-            twice(self.numbers),
-            twice(self.times),
-            twice(self.categories),
-            self.units,
-            directed=False,
-        )
+    def _changed(
+        self, of_ends: Callable[[IntArray], IntArray], of_columns: Callable[[pl.Series], pl.Series]
+    ) -> EdgeRows:
+        numbers, times, categories = ([*map(of_columns, c)] for c in (self.numbers, self.times, self.categories))
+        source, target = of_ends(self.source), of_ends(self.target)
+        return replace(self, source=source, target=target, numbers=numbers, times=times, categories=categories)
 
 
 @dataclass(frozen=True)
@@ -297,14 +282,7 @@ def _of_numbers(node: NDArray[Any], values: FloatArray, n_nodes: int) -> dict[st
     from hopsight.system.kernels import number_summaries, sorted_segments
 
     found = number_summaries(*sorted_segments(node, values, n_nodes))
-    names = (
-        "median",
-        "mean",
-        f"log sum{FOR_COUNT}",
-        f"spread{FOR_COUNT}",
-        f"minimum{FOR_COUNT}",
-        f"maximum{FOR_COUNT}",
-    )
+    names = ("median", "mean", *(f"{what}{FOR_COUNT}" for what in ("log sum", "spread", "minimum", "maximum")))
     columns = dict(zip(names, found.T, strict=False))
     columns[names[2]] = np.sign(columns[names[2]]) * np.log1p(np.abs(columns[names[2]]))
     if bool((values < 0).any()) and bool((values > 0).any()):

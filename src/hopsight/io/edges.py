@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -25,9 +25,7 @@ from hopsight.io.rules import (
     FEWEST_ROWS,
     TIME_NAMES,
     WEIGHT_NAMES,
-    WRITTEN,
     are_clocks,
-    are_written,
     first_known,
     is_code_name,
     is_event_name,
@@ -36,7 +34,6 @@ from hopsight.io.rules import (
     is_truth_name,
     normalized_name,
     number_unit,
-    plain_numbers,
 )
 from hopsight.system.lazy_polars import pl
 
@@ -140,23 +137,26 @@ def find_ends(
     source: str | None,
     target: str | None,
     head: Callable[[Sequence[str]], pl.DataFrame] | None = None,
+    where: str = "",
 ) -> tuple[str, str]:
     """Return the names of the two columns of an edge list that hold the ends of an edge.
 
     Without known names, or names that differ by known words, they are the first two columns, except for columns that
     are called like the number, the date or the amount of an event or hold dates, amounts, one value or nothing, and
     for a second name of the first. Columns of text that share values come before others. ``head`` returns the first
-    rows of some columns.
+    rows of some columns; ``where`` is the place of the table in a description of several.
 
     >>> find_ends(["amount", "Sender", "Receiver"], None, None)
     ('Sender', 'Receiver')
     >>> find_ends(["Booking ID", "Date", "Account", "Shop", "Amount"], None, None)
     ('Account', 'Shop')
     """
-    check_column("source_column", source, names)
-    check_column("target_column", target, names)
+    parameters = (f"{where}.source", f"{where}.target") if where else ("source_column", "target_column")
+    check_column(parameters[0], source, names)
+    check_column(parameters[1], target, names)
     if len(names) < 2:
-        raise ValueError(f"an edge list needs two columns, but there is only one{f', {names[0]!r}' if names else ''}")
+        found = f"there is only one, {names[0]!r}" if names else "there is none"
+        raise ValueError(f"an edge list needs two columns, but {found}")
     known = {normalized_name(name): name for name in reversed(names)}
     guess = next(((known[a], known[b]) for a, b in END_NAMES if a in known and b in known), None) or paired(names)
     if guess is None:
@@ -164,9 +164,9 @@ def find_ends(
     if source is None:
         source = next(name for name in (*guess, *names) if name != target)
     if target is None:
-        target = next(name for name in (guess[1], *names) if name != source)
+        target = next(name for name in (*reversed(guess), *names) if name != source)
     if source == target:
-        raise ValueError(f"source_column and target_column must differ, but both are {source!r}")
+        raise ValueError(f"{parameters[0]} and {parameters[1]} must differ, but both are {source!r}")
     return source, target
 
 
@@ -242,13 +242,16 @@ def _may_be_ids(values: pl.Series) -> bool:
     if known.dtype == pl.String:
         if are_clocks(known) or _are_compact_dates(known.cast(pl.Float64, strict=False)):
             return False
-        plain = plain_numbers(known)
-        if not any(are_written(plain, mark) for mark in WRITTEN.values()):
-            return True
-        return not bool(known.str.contains(r"[^\d+-]").any())
+        return not _are_written(known) or not bool(known.str.contains(r"[^\d+-]").any())
     if known.dtype.is_numeric() and _are_compact_dates(known.cast(pl.Float64)):
         return False
     return not known.dtype.is_float() or bool((known == known.floor()).all())
+
+
+def _are_written(words: pl.Series) -> bool:
+    """Return whether texts are numbers as people write them."""
+    plain = rules.plain_numbers(words)
+    return any(rules.are_written(plain, mark) for mark in rules.WRITTEN.values())
 
 
 def _are_compact_dates(numbers: pl.Series) -> bool:
@@ -283,16 +286,15 @@ class EdgeColumns:
     categories: dict[str, pl.Series] = field(default_factory=dict)  # text
     dated: dict[str, str] = field(default_factory=dict)  # how the columns of times that hold dates write them
 
-    def summarized(self) -> tuple[list[pl.Series], ...]:
-        """Return the columns of numbers, of times and of categories, with dates in days, as people count."""
-        days = [column / rules.SECONDS_PER_DAY if name in self.dated else column for name, column in self.times.items()]
-        return [self._comparable(name) for name in self.numbers], days, [*self.categories.values()]
+    def summarized(self) -> tuple[list[pl.Series], list[pl.Series], list[pl.Series], dict[str, str]]:
+        """Return columns of numbers, of times and of categories, and the units of times, for :class:`EdgeRows`.
 
-    @property
-    def units(self) -> dict[str, str]:
-        """The units of the summarized columns of times; numbers that are no UNIX seconds have one of their own."""
-        known = {name: rules.IN_SECONDS for name, column in self.times.items() if _are_unix(column)}
-        return known | dict.fromkeys(self.dated, rules.IN_DAYS)
+        Dates are in days, as people count. Numbers that are no UNIX seconds have a unit of their own.
+        """
+        days = [column / rules.SECONDS_PER_DAY if name in self.dated else column for name, column in self.times.items()]
+        units = {name: rules.IN_SECONDS for name, column in self.times.items() if _are_unix(column)}
+        units |= dict.fromkeys(self.dated, rules.IN_DAYS)
+        return [self._comparable(name) for name in self.numbers], days, [*self.categories.values()], units
 
     def __bool__(self) -> bool:
         return bool(self.numbers or self.times or self.categories)
@@ -453,7 +455,7 @@ def edge_columns(
         if name == clock:
             continue
         if column.null_count() == len(column):
-            rules.leave_out(name, "has no value at all", notices)
+            rules.leave_out(name, rules.NO_VALUE, notices)
         elif name in category:
             found.categories[name] = _words(column)
         elif name == time:
@@ -509,7 +511,7 @@ def _is_left_out(column: pl.Series, notices: list[str] | None) -> bool:
         rules.leave_out(column.name, "of the edge list looks like ground truth", notices)
         return True
     if is_row_id(column) and not is_amount_name(column.name):
-        rules.leave_out_row_id(column.name, notices)
+        rules.leave_out(column.name, rules.ROW_ID, notices)
         return True
     return False
 
@@ -533,45 +535,37 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
         found.numbers[name] = _finite(column.cast(pl.Float64))
     elif kind in (pl.Categorical, pl.Enum, pl.String):
         column = column.cast(pl.String)
-        summary = rules.TextSummary.of(column)
-        holds = rules.text_kind(name, summary) if kind == pl.String else "categories"
+        holds = rules.text_kind(column) if kind == pl.String else "categories"
         if holds == "categories" and FEWEST_ROWS <= len(column) == column.n_unique():
-            rules.leave_out_row_id(name, notices)
+            rules.leave_out(name, rules.ROW_ID, notices)
         elif holds == "categories":
             if is_money_name(name) or first_known([name], TIME_NAMES):
                 shown = rules.filled(column)[0]
                 notice(f"Column {name!r} holds text, such as {shown!r}, and is read as categories.", notices)
             found.categories[name] = _words(column)
-        elif holds == "dates" or holds in rules.SLASHED:
+        elif rules.is_dates(holds):
             _put_times(column, found, notices)
         elif holds == "empty":
-            rules.leave_out(name, "has no value at all", notices)
+            rules.leave_out(name, rules.NO_VALUE, notices)
         else:
-            rules.notice_written(name, holds, summary, notices)
+            rules.notice_written(column, holds, notices)
             found.numbers[name] = _finite(rules.text_numbers(column, holds))
     else:
         rules.leave_out(name, f"holds neither numbers nor text but {kind}", notices)
 
 
 def _weights(column: pl.Series, notices: list[str] | None) -> pl.Series:
-    if column.dtype == pl.String and (holds := _written_kind(column)) is not None:
-        rules.notice_written(column.name, holds, rules.TextSummary.of(column), notices)
-        return _finite(rules.text_numbers(column, holds))
-    numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
-    numbers = column.cast(pl.Float64) if column.dtype.is_numeric() else numbers
-    wrong = rules.first_cell(numbers.is_null() & column.is_not_null(), column=column)
-    if wrong is not None:
-        raise ValueError(f"column {column.name!r}, row {wrong.row + 1}: {wrong.value} is not a number, so no weight")
+    if column.dtype.is_numeric():
+        return _finite(column.cast(pl.Float64))
+    words = column.cast(pl.String)
+    numbers = rules.text_numbers(words, "numbers")
+    wrong = numbers.is_null() & column.is_not_null()
+    if wrong.any() and _are_written(rules.filled(words)):
+        holds = rules.text_kind(words)
+        rules.notice_written(words, holds, notices)
+        return _finite(rules.text_numbers(words, holds))
+    rules.check_none(wrong, column, "is not a number, so no weight")
     return _finite(numbers)
-
-
-def _written_kind(column: pl.Series) -> rules.TextKind | None:
-    """Return how the numbers of a text column are written if not as programs write them."""
-    summary = rules.TextSummary.of(column)
-    if not summary.n_text or not (summary.all_point_numbers or summary.all_comma_numbers):
-        return None
-    kind = rules.text_kind(column.name, summary)
-    return kind if kind in ("point numbers", "comma numbers") else None
 
 
 def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -> None:
@@ -589,12 +583,9 @@ def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None)
     seconds = rules.as_seconds(column, order)
     words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
     empty = words.is_in(rules.EMPTY_NUMBERS).fill_null(True)
-    wrong = rules.first_cell(seconds.is_null() & ~empty, column=column)
-    if wrong is not None:
-        raise ValueError(
-            f"column {column.name!r}, row {wrong.row + 1}: {wrong.value} is not a time; write numbers, or dates such "
-            "as 2024-05-31 17:30"
-        )
+    rules.check_none(
+        seconds.is_null() & ~empty, column, "is not a time; write numbers, or dates such as 2024-05-31 17:30"
+    )
     found.times[column.name] = seconds
     found.dated[column.name] = rules.date_pattern(column, order)
 
@@ -613,13 +604,8 @@ def _words(column: pl.Series) -> pl.Series:
 
 def _finite(numbers: pl.Series) -> pl.Series:
     """Refuse infinite numbers, and return NaN as null."""
-    infinite = numbers.is_infinite().fill_null(False)
-    if infinite.any():
-        row = int(infinite.arg_true()[0])
-        raise ValueError(
-            f"column {numbers.name!r}, row {row + 1} is infinite; edges need finite numbers: correct it, or pass "
-            f"{option('ignore', [numbers.name])}"
-        )
+    remedy = f"correct it, or pass {option('ignore', [numbers.name])}"
+    rules.check_finite(numbers, f"edges need finite numbers: {remedy}")
     return numbers.fill_nan(None)
 
 
@@ -639,23 +625,6 @@ WEIGHT, TIME = "weight", "time"
 LEFT_OUT = ("id", "key")  # what files and multigraphs call edges
 
 
-def read_edges(columns: Mapping[str, pl.Series], notices: list[str] | None) -> EdgeColumns:
-    """Return what columns with one value per edge hold, read like the columns of an edge list.
-
-    Unlike there, an edge without a weight has weight 1.
-
-    >>> import polars as pl
-    >>> fields = read_edges({"weight": pl.Series([2.0, None]), "calls": pl.Series([3, 5])}, []).edge_fields([])
-    >>> fields["edge_weight"].tolist(), fields["edge_attributes"].tolist(), fields["edge_attribute_names"]
-    ([2.0, 1.0], [[3.0], [5.0]], ['calls'])
-    """
-    used = {name: column for name, column in columns.items() if name.strip().lower() not in LEFT_OUT}
-    weight = used.get(WEIGHT)
-    if weight is not None and weight.dtype.is_numeric():
-        used[WEIGHT] = weight.fill_null(1.0)
-    return edge_columns(pl.DataFrame(used), list(used), notices=notices)
-
-
 def own_edges(frame: pl.DataFrame, weight: str, time: str) -> EdgeColumns:
     """Return the columns of a file that hopsight wrote: numbers under their names, where nothing is guessed."""
     columns = {name: frame[name].cast(pl.Float64) for name in frame.columns}
@@ -663,15 +632,34 @@ def own_edges(frame: pl.DataFrame, weight: str, time: str) -> EdgeColumns:
     return EdgeColumns(weight if weight in columns else None, next(iter(times), None), columns, times)
 
 
-def kinds_to_derive(kinds: Sequence[str] | None, fields: Mapping[str, Any], *, some: bool, ours: bool) -> Sequence[str]:
-    """Return the kinds of attributes to derive from edges if the user names none.
+def assemble(
+    source: NDArray[Any],
+    target: NDArray[Any],
+    fields: dict[str, Any],
+    others: EdgeColumns,
+    order: pl.Series,
+    *,
+    kinds: Sequence[str] | None,
+    directed: bool,
+    ours: bool = False,
+    sends: bool = True,
+    notices: list[str] | None,
+    **more: Any,
+) -> AttributedGraph:
+    """Return the graph of rows of edges between nodes, with the attributes that they derive.
 
-    They are all kinds if nodes have no attributes; otherwise what edges with data (``some``) say about their nodes,
-    unless hopsight wrote the file (``ours``), with all attributes.
+    ``fields`` are those of its nodes, ``order`` are ids to sort them by, and ``more`` are other parameters of
+    ``AttributedGraph.from_edges``. Rows that nobody ``sends`` have no direction. If the user names no ``kinds`` of
+    attributes to derive, they are all kinds if nodes have no attributes; otherwise what edges with data say about their
+    nodes, unless hopsight wrote the file (``ours``), with all attributes.
     """
-    if kinds is not None:
-        return kinds
-    return DERIVE if "attributes" not in fields else DERIVE[1:] if some and not ours else ()
+    if kinds is None:
+        kinds = DERIVE if "attributes" not in fields else DERIVE[1:] if others and not ours else ()
+    rows = EdgeRows(source, target, *others.summarized(), directed=sends)
+    merged = add_derived(fields, rows, order, kinds, notices)
+    fields |= others.edge_fields(notices) | {"events": others.events(source, target) if sends else None}
+    merged = None if directed else merged
+    return AttributedGraph.from_edges(source, target, directed=directed, merged_edges=merged, **fields, **more)
 
 
 def add_derived(
@@ -713,31 +701,6 @@ def add_derived(
     return edges
 
 
-def complete(
-    fields: dict[str, Any],
-    rows: EdgeRows,
-    node_ids: Iterable[Any],
-    columns: Mapping[str, pl.Series],
-    *,
-    kinds: Sequence[str] | None,
-    ours: bool = False,
-    notices: list[str] | None,
-) -> dict[str, Any]:
-    """Return the fields of a graph from a document or object: those of its nodes, of its edges, and what they derive.
-
-    ``rows`` are the ends of the edges, ``columns`` their data.
-    """
-    others = own_edges(pl.DataFrame(columns), WEIGHT, TIME) if ours else read_edges(columns, notices)
-    chosen = kinds_to_derive(kinds, fields, some=bool(others), ours=ours)
-    if not others and kinds is None:
-        chosen = [kind for kind in chosen if kind == "structure"]  # counts would repeat degrees
-    numbers, times, categories = others.summarized()
-    rows = replace(rows, numbers=numbers, times=times, categories=categories, units=others.units)
-    add_derived(fields, rows, pl.Series(map(str, node_ids), dtype=pl.String), chosen, notices)
-    events = others.events(rows.source, rows.target) if rows.directed else None
-    return fields | others.edge_fields(notices) | {"events": events}
-
-
 def columns_of(graph: AttributedGraph) -> dict[str, NDArray[np.float64]]:
     """Return the weights, times and attributes of the edges as named columns, to write them to a file."""
     columns = {WEIGHT: graph.edge_weight, TIME: graph.edge_time}
@@ -746,16 +709,6 @@ def columns_of(graph: AttributedGraph) -> dict[str, NDArray[np.float64]]:
         names = distinct(graph.edge_attribute_names, (WEIGHT, TIME, *LEFT_OUT))
         columns |= dict(zip(names, graph.edge_attributes.T, strict=True))
     return columns
-
-
-def derived(
-    source: NDArray[Any], target: NDArray[Any], n_nodes: int, directed: bool, notices: list[str] | None
-) -> dict[str, Any]:
-    """Return structural attributes for a graph whose nodes have no data."""
-    fields: dict[str, Any] = {}
-    rows = EdgeRows(source, target, directed=directed)
-    add_derived(fields, rows, pl.Series(np.arange(n_nodes)), ("structure",), notices)
-    return fields
 
 
 IntArray = NDArray[np.int64]

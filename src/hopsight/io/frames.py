@@ -9,7 +9,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,15 +27,7 @@ MAX_COLUMNS = 100_000
 HEAD = 100  # rows that tell what a column holds
 JSON = re.compile(r"\.(jsonl|ndjson|json)(\.|$)")
 YES_NO = {"yes": True, "no": False, "true": True, "false": False}
-WORDS = {
-    "parquet": "a Parquet file",
-    "arrow": "an Arrow or Feather file",
-    "excel": "an Excel workbook",
-    "sqlite": "an SQLite file",
-    "duckdb": "a DuckDB file",
-}
 ARROW_STREAM = b"\xff\xff\xff\xff"  # how a saved stream begins
-EXTRAS = {"fastexcel": "excel", "duckdb": "sql"}
 MOST_ABOVE, LONGEST_TITLE = 10, 200  # rows above the header of a sheet, and characters of each
 ROWS_FREE, ROWS_PER_BYTE = 200_000, 10  # of a database: a view can be endless
 BATCH = 50_000  # rows of a cursor that are Python objects at a time
@@ -50,7 +42,6 @@ class Table:
     names: tuple[str, ...]
     texts: Sequence[TextTable] = ()  # the text files of a table without types
     rows: pl.LazyFrame | None = None  # of a table with types
-    kind: str = ""  # of the file, one of WORDS, if it is one
     size: int = 0  # of the files, in bytes
 
     @property
@@ -63,11 +54,10 @@ class Table:
         if self.rows is None:
             check_limit(sum(part.path.stat().st_size for part in self.texts))
             return self._rows_of_text(columns, text, lambda rows: rows.collect())
-        with _decoding(self.kind):
-            if self.size:
-                n_rows = int(self.rows.select(pl.len()).collect().item())
-                check_loaded(self.size, n_nodes=n_rows, n_numbers=n_rows * len(columns))
-            return self.rows.select(columns).collect()
+        if self.size:
+            n_rows = int(self.rows.select(pl.len()).collect().item())
+            check_loaded(self.size, n_nodes=n_rows, n_numbers=n_rows * len(columns))
+        return self.rows.select(columns).collect()
 
     def scan(self, columns: Sequence[str], *, text: Sequence[str]) -> pl.LazyFrame:
         """Return these columns as :meth:`read` does, but to be read when they are needed.
@@ -80,9 +70,8 @@ class Table:
 
     def blocks(self, columns: Sequence[str], size: int, *, text: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Yield these columns in blocks of at most ``size`` rows."""
-        with _decoding(self.kind):
-            for block in self.scan(columns, text=text).collect_batches(maintain_order=True):
-                yield from block.iter_slices(size)
+        for block in self.scan(columns, text=text).collect_batches(maintain_order=True):
+            yield from block.iter_slices(size)
 
     def codes(self) -> list[str]:
         """Return the columns of numbers with leading zeros; a table with types has them as text."""
@@ -92,8 +81,7 @@ class Table:
     def head(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return the first rows of these columns; of a text file as text."""
         if self.rows is not None:
-            with _decoding(self.kind):
-                return self.rows.select(columns).head(HEAD).collect()
+            return self.rows.select(columns).head(HEAD).collect()
         first = self.texts[0]
         places = [self.names.index(name) for name in columns]
         rows = ([*row, *first.of_folders.values()] for row in first.first_rows)
@@ -153,42 +141,18 @@ def _open_files(
         if "header" in options:
             header = YES_NO[options["header"].lower()]
         return _open_texts(files, header, options.get("encoding"), notices)
-    with _decoding(kind, query=options.get("query")):
-        if kind == "parquet":
-            rows = scan_parquet(files)
-        elif kind == "arrow":
-            rows = _arrow(files)
-        elif kind == "excel":
-            rows = _excel(files[0], options.get("table"), notices).lazy()
-        else:
-            read = _sqlite if kind == "sqlite" else _duckdb
-            rows = read(files[0], options.get("table"), options.get("query")).lazy()
-        names = _checked_names(rows.collect_schema().names())
-    return Table(names, rows=rows, kind=kind, size=sum(path.stat().st_size for path in files))
-
-
-@contextmanager
-def _decoding(kind: str, query: str | None = None) -> Iterator[None]:
-    """Say in one line what went wrong: a library that stumbles means a damaged file, unless over a query."""
-    try:
-        yield
-    except ImportError as error:
-        extra = EXTRAS.get(error.name or "")
-        if extra is None:
-            raise
-        raise ValueError(f"reading it needs the package {error.name}; run pip install 'hopsight[{extra}]'") from None
-    except (ValueError, MemoryError):
-        raise
-    except BaseException as error:
-        # A panic of polars is not an Exception, and its message can be very long.
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        line = str(error).strip().partition("\n")[0][:200]
-        if kind not in WORDS or query is not None:
-            raise ValueError(line or "it is damaged") from None
-        raise ValueError(f"it is damaged, or not {WORDS[kind]} ({line})") from None
+    rows: pl.LazyFrame
+    if kind == "parquet":
+        rows = scan_parquet(files)
+    elif kind == "arrow":
+        rows = _arrow(files)
+    elif kind == "excel":
+        rows = _excel(files[0], options.get("table"), notices).lazy()
+    else:
+        read = _sqlite if kind == "sqlite" else _duckdb
+        rows = read(files[0], options.get("table"), options.get("query")).lazy()
+    names = _checked_names(rows.collect_schema().names())
+    return Table(names, rows=rows, size=sum(path.stat().st_size for path in files))
 
 
 def _open_texts(files: Sequence[Path], header: bool | None, encoding: str | None, notices: list[str] | None) -> Table:
@@ -378,9 +342,12 @@ def _duckdb(path: Path, table: str | None, query: str | None) -> pl.DataFrame:
     with duckdb.connect(str(path), read_only=True, config=settings) as connection:
         if query is None:
             found = connection.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
-            query = f"SELECT * FROM {_quoted(_chosen([row[0] for row in found], table, path, 'table'))}"
+            table = _chosen([row[0] for row in found], table, path, "table")
         most = _most_rows(path)
-        frame = pl.DataFrame(connection.sql(query).limit(most + 1))
+        try:
+            frame = pl.DataFrame(connection.sql(query or f"SELECT * FROM {_quoted(str(table))}").limit(most + 1))
+        except (duckdb.CatalogException, duckdb.BinderException) as error:
+            raise ValueError(_broken(table, query, error)) from None
     if frame.height > most:
         raise ValueError(f"it has more than {most:,} rows, too many for its size")
     return frame
@@ -403,8 +370,18 @@ def _sqlite(path: Path, table: str | None, query: str | None) -> pl.DataFrame:
                 "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' "
                 "ESCAPE '\\' ORDER BY name"
             ).fetchall()
-            query = f"SELECT * FROM {_quoted(_chosen([row[0] for row in found], table, path, 'table'))}"
-        return _fetched(connection.execute(query), _most_rows(path))
+            table = _chosen([row[0] for row in found], table, path, "table")
+        try:
+            cursor = connection.execute(query or f"SELECT * FROM {_quoted(str(table))}")
+        except sqlite3.OperationalError as error:
+            raise ValueError(_broken(table, query, error)) from None
+        return _fetched(cursor, _most_rows(path))
+
+
+def _broken(table: str | None, query: str | None, error: Exception) -> str:
+    """Return why a query, or a view that is read as a table, cannot be evaluated."""
+    line = str(error).partition("\n")[0][:200]
+    return line if query is not None else f"its view {table!r} cannot be evaluated ({line}); correct it in the database"
 
 
 def _most_rows(path: Path) -> int:

@@ -65,7 +65,7 @@ def notice_missing(n_rows: int, first: int, notices: list[str] | None) -> None:
 
 def notice_alike(ids: pl.Series, notices: list[str] | None) -> None:
     """Say that some ids differ only in form and are different nodes all the same."""
-    for difference in ("leading zeros", "how accents are encoded") if ids.dtype == pl.String else ():
+    for difference in [*_FORMS][1:] if ids.dtype == pl.String else ():
         forms = _FORMS[difference](ids)
         alike = forms.is_duplicated()
         if alike.any():
@@ -82,6 +82,13 @@ def same_type(*columns: pl.Series) -> tuple[pl.Series, ...]:
     if all(column.dtype == pl.Int64 for column in columns):
         return columns
     return tuple(column.cast(pl.String) for column in columns)
+
+
+def all_ids(columns: Sequence[pl.Series]) -> pl.Series:
+    """Return every id of some columns once, sorted."""
+    return (
+        pl.concat([column.rename("id") for column in same_type(*(each.unique() for each in columns))]).unique().sort()
+    )
 
 
 def check_unique(ids: pl.Series) -> None:
@@ -146,8 +153,8 @@ def describe_unknown_ids(unknown: pl.Series, ids: pl.Series, ends: Sequence[pl.S
     return f"{start}; it has {listed(ids)} instead; name the right columns with {columns}"
 
 
-def notice_unknown(unknown: pl.Series, ranked: bool, notices: list[str] | None) -> None:
-    """Say how many nodes are in edges only.
+def notice_unknown(unknown: pl.Series, ranked: bool | None, notices: list[str] | None) -> None:
+    """Say how many nodes are in edges only; ``ranked`` is None where nobody may choose.
 
     >>> import polars as pl
     >>> kept: list[str] = []
@@ -156,7 +163,8 @@ def notice_unknown(unknown: pl.Series, ranked: bool, notices: list[str] | None) 
     ["2 ids have no row in the node table ('x1', 'x2'): not ranked; pass rank_unknown=True to rank them."]
     """
     them = "it" if len(unknown) == 1 else "them"
-    rule = "ranked without attributes" if ranked else f"not ranked; pass {option('rank_unknown', True)} to rank {them}"
+    choice = "" if ranked is None else f"; pass {option('rank_unknown', True)} to rank {them}"
+    rule = "ranked without attributes" if ranked else f"not ranked{choice}"
     has = "has" if len(unknown) == 1 else "have"
     notice(f"{plural(len(unknown), 'id')} {has} no row in the node table ({listed(unknown)}): {rule}.", notices)
 
@@ -183,6 +191,7 @@ _FORMS: dict[str, Callable[[pl.Series], pl.Series]] = {
     "upper and lower case": lambda words: words.str.to_lowercase(),
     "leading zeros": lambda words: words.str.replace(r"(^|:)0+(\d)", "$1$2"),
     "how accents are encoded": lambda words: words.str.normalize("NFC"),
+    "characters that are not seen": lambda words: words.str.replace_all("[\u00ad\u200b-\u200f\u2060\ufeff]", ""),
 }
 
 
@@ -212,23 +221,20 @@ UNKNOWN = "(unknown)"
 class Sides:
     """The ids at both ends of every edge, and the types of nodes that they name, None if there is one type only."""
 
-    sources: pl.Series
-    targets: pl.Series
+    ends: tuple[pl.Series, pl.Series]
     types: tuple[str, str] | None = None
     prefixed: bool = False  # whether ids of both types overlap, so that each became type:id
 
-    def all_ids(self) -> pl.Series:
-        """Return every id once, sorted."""
-        first, second = same_type(self.sources.unique(), self.targets.unique())
-        return pl.concat([first.rename("id"), second.rename("id")]).unique().sort()
-
-    def types_of_all(self) -> list[str] | None:
-        """Return the type of every id of :meth:`all_ids`."""
-        return self.types_of(self.all_ids())
-
     def types_of(self, node_ids: pl.Series) -> list[str] | None:
-        """Return the type of some ids, as the edges write them."""
-        return None if self.types is None else self._types_of(node_ids)
+        """Return the type of some ids, as the edges write them; None if there is one type only."""
+        if self.types is None:
+            return None
+        node_ids, sources, targets = same_type(node_ids, *(end.unique() for end in self.ends))
+        first, second = node_ids.is_in(sources.implode()), node_ids.is_in(targets.implode())
+        return [
+            self.types[0] if a else self.types[1] if b else UNKNOWN
+            for a, b in zip(first.to_list(), second.to_list(), strict=True)
+        ]
 
     def ids_of_nodes(self, node_ids: pl.Series, fields: dict[str, Any]) -> pl.Series:
         """Return the ids of a node table as the edges write them, and add the types of its nodes to the fields."""
@@ -236,7 +242,7 @@ class Sides:
             return node_ids
         if not self.prefixed:
             if fields.get("node_types") is None:
-                fields["node_types"] = self._types_of(node_ids)
+                fields["node_types"] = self.types_of(node_ids)
             return node_ids
         known = fields.get("node_types")
         if known is None:
@@ -252,18 +258,9 @@ class Sides:
             )
         return pl.Series(node_ids.name, known, dtype=pl.String) + ":" + node_ids.cast(pl.String)
 
-    def _types_of(self, node_ids: pl.Series) -> list[str]:
-        assert self.types is not None
-        node_ids, sources, targets = same_type(node_ids, self.sources.unique(), self.targets.unique())
-        first, second = node_ids.is_in(sources.implode()), node_ids.is_in(targets.implode())
-        return [
-            self.types[0] if a else self.types[1] if b else UNKNOWN
-            for a, b in zip(first.to_list(), second.to_list(), strict=True)
-        ]
-
 
 def as_sides(
-    sources: pl.Series, targets: pl.Series, names: tuple[str, str], bipartite: bool | None, notices: list[str] | None
+    ends: tuple[pl.Series, pl.Series], names: tuple[str, str], bipartite: bool | None, notices: list[str] | None
 ) -> Sides:
     """Return both ends; if they name different kinds of nodes, ids that overlap become ``type:id``.
 
@@ -271,9 +268,9 @@ def as_sides(
     """
     known = (normalized_name(names[0]), normalized_name(names[1]))
     if not (known in PAIRS if bipartite is None else bipartite):
-        return Sides(sources, targets)
+        return Sides(ends)
     types = (_without_ending(known[0]), _without_ending(known[1]))
-    sources, targets = same_type(sources, targets)
+    sources, targets = same_type(*ends)
     overlap = bool(sources.unique().is_in(targets.unique().implode()).any())
     if overlap:
         sources, targets = (
@@ -282,7 +279,7 @@ def as_sides(
         )
     prefixed = ", with ids written as type:id because they overlap" if overlap else ""
     notice(f"Read {types[0]!r} and {types[1]!r} as two kinds of nodes{prefixed}.", notices)
-    return Sides(sources, targets, types, overlap)
+    return Sides((sources, targets), types, overlap)
 
 
 def _without_ending(name: str) -> str:

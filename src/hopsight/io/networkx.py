@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from hopsight.checks import shortened
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
-from hopsight.io.derive import EdgeRows, parse_derive
-from hopsight.io.edges import columns_of, complete
+from hopsight.io.derive import parse_derive
+from hopsight.io.edges import LEFT_OUT, TIME, WEIGHT, assemble, columns_of, edge_columns, own_edges
 from hopsight.io.nodes import OWN_COLUMNS, distinct, node_fields, own_columns
 from hopsight.io.notices import notice_renamed
 from hopsight.io.sources import check_loaded, reading, writing
@@ -30,12 +30,14 @@ _PIECE = 2**20  # bytes of XML at a time; a parser that gets few begins long tok
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def from_networkx(source: Any, *, directed: bool = False, derive: Any = None, **options: Any) -> AttributedGraph:
+def from_networkx(
+    source: Any, *, directed: bool = False, derive: Any = None, notices: list[str] | None = None, **options: Any
+) -> AttributedGraph:
     """Convert a NetworkX graph to an AttributedGraph.
 
     Node data are encoded like the columns of a node table (:func:`hopsight.io.nodes.encode`); a value that a node
     lacks counts as an empty cell. Edge data become weights, times and edge attributes; attributes are derived from the
-    edges as from an edge list (:func:`hopsight.io.edges.complete`), of all kinds if nodes have no data. A
+    edges as from an edge list (:func:`hopsight.io.edges.assemble`), of all kinds if nodes have no data. A
     ``DiGraph`` stays directed. ``options`` are those of :func:`hopsight.io.nodes.node_fields`.
 
     Examples
@@ -53,24 +55,26 @@ def from_networkx(source: Any, *, directed: bool = False, derive: Any = None, **
         raise ValueError("the graph has no nodes")
     data = _Data([data for _, data in source.nodes(data=True)], source.graph.get("node_default", {}))
     ours = OURS in source.graph
-    fields = node_fields(list(data.cells), data.column, len(nodes), may_lack=True, ours=ours, **options)
+    fields = node_fields(
+        list(data.cells), data.column, len(nodes), may_lack=True, ours=ours, notices=notices, **options
+    )
     position = {node: index for index, node in enumerate(nodes)}
     given = list(source.edges(data=True))
     edges = np.array([(position[a], position[b]) for a, b, _ in given], dtype=np.int64).reshape(-1, 2)
     edge_data = _Data([data for *_, data in given], source.graph.get("edge_default", {}))
-    rows = EdgeRows(edges[:, 0], edges[:, 1], directed=bool(source.is_directed()))
-    fields = complete(
-        fields, rows, nodes, {name: edge_data.column(name) for name in edge_data.cells},
-        kinds=parse_derive(derive), ours=ours, notices=options.get("notices"),
+    columns = {name: edge_data.column(name) for name in edge_data.cells if name.strip().lower() not in LEFT_OUT}
+    if not ours and WEIGHT in columns and columns[WEIGHT].dtype.is_numeric():
+        columns[WEIGHT] = columns[WEIGHT].fill_null(1.0)  # of an edge without a weight
+    frame = pl.DataFrame(columns)
+    others = own_edges(frame, WEIGHT, TIME) if ours else edge_columns(frame, list(columns), notices=notices)
+    kinds = parse_derive(derive)
+    if kinds is None and not others:
+        kinds = () if "attributes" in fields else ("structure",)  # counts would repeat degrees
+    is_directed = bool(source.is_directed())
+    return assemble(
+        edges[:, 0], edges[:, 1], fields, others, pl.Series(map(str, nodes), dtype=pl.String), kinds=kinds, ours=ours,
+        sends=is_directed, directed=is_directed, node_ids=nodes, name=str(source.name), notices=notices,
     )  # fmt: skip
-    return AttributedGraph.from_edges(
-        edges[:, 0],
-        edges[:, 1],
-        directed=bool(source.is_directed()),
-        node_ids=nodes,
-        name=str(source.name),
-        **fields,
-    )
 
 
 def read_document(path: Path, suffix: str, **options: Any) -> AttributedGraph:

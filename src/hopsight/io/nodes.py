@@ -1,24 +1,32 @@
-"""Turn columns with one value per node into attributes, labels and kinds."""
+"""Turn columns with one value per node into attributes, labels and kinds.
+
+What a column becomes is decided once, by a :class:`Plan`, and the column is encoded by it: here from all its rows, on
+Spark from its first rows, and then in blocks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.canonical import Aside
-from hopsight.checks import check_choice, option, suggest
+from hopsight.checks import check_choice, option, plural, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io import rules
 from hopsight.io.ids import UNKNOWN
 from hopsight.io.notices import notice
 from hopsight.io.rules import (
-    KINDS,
+    EMPTY_NUMBERS,
     LEAST_ROWS,
+    MAX_CATEGORIES,
+    MISSING_CATEGORY,
     NAME_NAMES,
+    OTHER_CATEGORY,
     TYPE_NAMES,
     first_known,
     is_row_id,
@@ -30,18 +38,24 @@ from hopsight.system.lazy_polars import pl
 
 SPARSE_BELOW = 0.1  # share of nonzero cells below which a large matrix is kept sparse
 SPARSE_CELLS = 1_000_000
+MOST_LISTED = 5  # columns that one notice names
 NO_ATTRIBUTES = "there is no attribute column; every node needs at least one number or category"
+LABELS = {"false": 0, "true": 1, "no": 0, "yes": 1, "0": 0, "1": 1, "0.0": 0, "1.0": 1}
+LABELS |= {"-1": -1, "-1.0": -1} | dict.fromkeys(rules.UNLABELED, -1)
+KINDS = {"false": 0, "true": 1, "no": 0, "yes": 1} | {f"{kind}{end}": kind for kind in range(4) for end in ("", ".0")}
 
 
-class Block(NamedTuple):
-    """The attributes made from one table column: their names, and a (n_rows, len(names)) array or CSC array.
+@dataclass(frozen=True)
+class Plan:
+    """How a column becomes attributes."""
 
-    ``n_filled`` is the number of empty cells that got the mean.
-    """
-
-    names: list[str]
-    values: Any
-    n_filled: int = 0
+    column: str
+    how: str  # "numbers", "times", "vectors", "categories" or another TextKind
+    names: Sequence[str]
+    values: Sequence[str] = ()  # the categories, in order
+    fill: Sequence[float] = ()  # the number for an empty cell, per column of numbers
+    flagged: Sequence[bool] = ()  # whether another attribute flags its empty cells
+    n_empty: int = 0  # cells that are filled
 
 
 def encode(
@@ -83,11 +97,12 @@ def encode(
     matrix
         (n_rows, n_attributes) array, or a CSR array if it is large and mostly zero.
     names
+        None if no column is usable.
 
     Raises
     ------
     ValueError
-        If a cell is empty (unless imputed), infinite, or text in a column of numbers; or if no column is usable.
+        If a cell is empty (unless imputed), infinite, or text in a column of numbers.
 
     Examples
     --------
@@ -97,107 +112,164 @@ def encode(
     (['age', 'city=Bern', 'city=Oslo'], [[31.0, 0.0, 1.0], [42.0, 1.0, 0.0]])
     """
     check_choice("missing", missing, rules.MISSING)
-    filled: dict[str, int] = {}
-
-    def encoded(column: pl.Series) -> Block | None:
-        if column.name in category:
-            return _declared(column, missing, notices)
-        if ours and column.dtype.is_numeric() and not column.null_count():
-            return Block([column.name], _compact(column.cast(pl.Float64).to_numpy()[:, None]))
-        block = _block(column, missing, notices, types)
-        if block is not None and block.n_filled:
-            filled[column.name] = block.n_filled
-        return block
-
-    blocks = [block for block in map(encoded, columns) if block is not None]
-    rules.notice_filled(filled, missing, notices, typed=types is not None)
-    if not blocks:
-        raise ValueError(NO_ATTRIBUTES)
-    return _assemble(blocks, n_rows), [name for block in blocks for name in block.names]
+    plans, blocks = [], []
+    for column in columns:
+        plan = plan_column(column, missing=missing, category=category, ours=ours, notices=notices)
+        if plan is not None:
+            plans.append(plan)
+            blocks.append(_compact(encode_column(column, plan, types)))
+    notice_filled(plans, missing, notices, typed=types is not None)
+    return _assemble(blocks, n_rows) if blocks else np.zeros((n_rows, 0)), [
+        name for plan in plans for name in plan.names
+    ]
 
 
-def read_flags(column: pl.Series, flags: rules.Flags = rules.LABELS) -> NDArray[np.int8]:
-    """Return a column of labels or kinds as numbers; true and false count as 1 and 0.
-
-    >>> import polars as pl
-    >>> read_flags(pl.Series("fraud", ["true", "False", "1", "0", "-1"])).tolist()
-    [1, 0, 1, 0, -1]
-    """
-    rules.check_flags(column.name, rules.first_cell(rules.wrong_flags(column, flags), column=column), flags)
-    return rules.flag_words(column, flags).replace_strict(flags.values, return_dtype=pl.Int8).to_numpy()
-
-
-def _block(
-    column: pl.Series, missing: str, notices: list[str] | None, types: Sequence[str] | None = None
-) -> Block | None:
-    """Return the attributes made from one column, or None if it is left out."""
-    kind = column.dtype
+def plan_column(
+    column: pl.Series,
+    *,
+    missing: str = "fill",
+    category: Collection[str] = (),
+    ours: bool = False,
+    notices: list[str] | None = None,
+) -> Plan | None:
+    """Decide what a column becomes; None if it is left out, with a notice."""
+    column = column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
+    name, kind = column.name, column.dtype
+    if ours and kind.is_numeric() and not column.null_count() and name not in category:
+        return Plan(name, "numbers", (name,), fill=(0.0,), flagged=(False,))
+    reason, how = None, "numbers"
+    if name in category and not kind.is_nested():
+        return _plan_categories(column, missing, notices, declared=True)
     if column.null_count() == len(column) and len(column):
-        rules.leave_out(column.name, "has no value at all", notices)
+        reason = rules.NO_VALUE
+    elif kind in (pl.List, pl.Array) and name not in category:
+        reason, how = _odd_lists(column), "vectors"
+    elif is_row_id(column):
+        reason = rules.ROW_ID
+    elif kind == pl.String:
+        how = "text"
+    elif kind.is_temporal():
+        how = "times"
+    elif kind != pl.Boolean and not kind.is_numeric():
+        reason = f"holds neither numbers nor text but {kind}"
+    if reason is not None:
+        rules.leave_out(name, reason, notices)
         return None
-    if kind in (pl.List, pl.Array):
-        return _vectors(column, missing, notices)
-    if kind in (pl.Categorical, pl.Enum):
-        column, kind = column.cast(pl.String), pl.String()
-    if is_row_id(column):
-        rules.leave_out_row_id(column.name, notices)
+    if rules.is_truth_name(name) and how != "vectors":
+        known = column.str.strip_chars().cast(pl.Float64, strict=False) if how == "text" else _numbers(column, how)[0]
+        if rules.are_whole(known):  # also 1, 0 and "unknown"; fractions are no labels: a column y may be a coordinate
+            rules.leave_out_truth(name, notices)
+            return None
+    if how == "text":
+        how = rules.text_kind(column)
+    if how == "empty":
+        rules.leave_out(name, rules.NO_VALUE, notices)
         return None
-    if kind == pl.String:
-        return _text(column, missing, notices, types)
-    if kind.is_temporal():
-        block = _numbers(rules.as_days(column), missing, notices, types)
-        return _of_dates(block) if isinstance(kind, pl.Date | pl.Datetime) else block
-    if kind == pl.Boolean or kind.is_numeric():
-        return _numbers(column.cast(pl.Float32 if kind == pl.Float32 else pl.Float64), missing, notices, types)
-    rules.leave_out(column.name, f"holds neither numbers nor text but {kind}", notices)
-    return None
+    if how == "categories":
+        return _plan_categories(column, missing, notices)
+    rules.notice_written(column, how, notices)
+    return _plan_numbers(column, how, missing)
 
 
-def _text(
-    column: pl.Series, missing: str, notices: list[str] | None, types: Sequence[str] | None = None
-) -> Block | None:
-    numbers = column.cast(pl.Float64, strict=False)
-    if not numbers.null_count():  # most columns: no summary is needed
-        return _numbers(numbers, missing, notices, types)
-    known = column.str.strip_chars().cast(pl.Float64, strict=False).drop_nulls().to_numpy()
-    known = known[np.isfinite(known)]
-    if rules.leave_out_truth(column.name, rules.are_whole(known), notices):  # also 1, 0 and "unknown"
+def _odd_lists(column: pl.Series) -> str | None:
+    """Return why lists cannot be attributes, or None if they can; refuse empty cells."""
+    if not getattr(column.dtype, "inner", pl.String()).is_numeric():
+        return f"holds neither numbers nor text but {column.dtype}"
+    rules.check_missing(column.is_null(), column.name, "refuse")
+    lengths = column.cast(pl.List(pl.Float64)).list.len()
+    are_same = lengths[0] and lengths.n_unique() == 1
+    return None if are_same else "holds lists of different lengths, or empty ones"
+
+
+def _plan_numbers(column: pl.Series, how: str, missing: str) -> Plan:
+    """Check the numbers of a column, and decide what its empty cells get."""
+    names, fill, flagged, n_all = [], [], [], 0
+    for numbers in _numbers(column, how):
+        rules.check_finite(numbers, "attributes must be finite")
+        rules.check_missing(numbers.is_null(), numbers.name, missing)
+        n_empty = numbers.null_count()
+        if n_empty and n_empty == len(numbers):
+            raise ValueError(f"column {numbers.name!r} is empty; pass {option('ignore', [numbers.name])}")
+        is_date = rules.is_dates(how) or isinstance(column.dtype, pl.Date | pl.Datetime)
+        names.append(f"{numbers.name}{rules.SINCE_1970}" if is_date else numbers.name)
+        if n_empty and missing == "fill":
+            names.append(f"{numbers.name}={MISSING_CATEGORY}")
+        flagged.append(bool(n_empty) and missing == "fill")
+        mean: Any = (numbers.drop_nulls().sort() if n_empty else numbers).mean()  # the same to the bit in any order
+        fill.append(mean)
+        n_all += n_empty
+    return Plan(column.name, how, names, fill=fill, flagged=flagged, n_empty=n_all)
+
+
+def _plan_categories(
+    column: pl.Series, missing: str, notices: list[str] | None, *, declared: bool = False
+) -> Plan | None:
+    """One-hot encode text with few different values, or what the user declared to be a category, whatever it holds."""
+    name, words = column.name, _words(column)
+    counts = words.drop_nulls().value_counts().sort("count", name, descending=[True, False])
+    values = counts[name].to_list()
+    if declared and len(values) > MAX_CATEGORIES:
+        values = [*values[: MAX_CATEGORIES - 1], OTHER_CATEGORY]
+    n_empty = words.null_count()
+    if len(values) + bool(n_empty) > MAX_CATEGORIES and not declared:
+        n_values = len(values) + bool(n_empty)
+        rules.leave_out(name, f"has {n_values:,} different values (more than {MAX_CATEGORIES})", notices)
         return None
-    summary = rules.TextSummary.of(column)
-    kind = rules.text_kind(column.name, summary)
-    if kind == "empty":
-        rules.leave_out(column.name, "has no value at all", notices)
-        return None
-    if kind == "categories":
-        return _categories(column.str.strip_chars(), summary, missing, notices)
-    rules.notice_written(column.name, kind, summary, notices)
-    block = _numbers(rules.text_numbers(column, kind), missing, notices, types)
-    return _of_dates(block) if rules.is_dates(kind) else block
+    if n_empty:
+        rules.check_missing(words.is_null(), name, missing)
+        notice(f"Column {name!r}: gave {plural(n_empty, 'empty cell')} the category {MISSING_CATEGORY}.", notices)
+    values = sorted({*values, *([MISSING_CATEGORY] if n_empty else [])})
+    return Plan(name, "categories", [f"{name}={value}" for value in values], values)
 
 
-def _of_dates(block: Block | None) -> Block | None:
-    return block and block._replace(names=rules.names_of_dates(block.names))
+def encode_column(column: pl.Series, plan: Plan, types: Sequence[str] | None = None) -> Any:
+    """Return the attributes of a column as a dense array, or CSC if they are categories.
+
+    A value that no planned row had is no category, and a cell that was to be a number and is not is empty.
+    """
+    if plan.how == "categories":
+        places = {value: number for number, value in enumerate(plan.values)}
+        words = _words(column).fill_null(MISSING_CATEGORY)
+        codes = words.replace_strict(places, default=places.get(OTHER_CATEGORY), return_dtype=pl.Int64)
+        known = codes.is_not_null().to_numpy()
+        rows, ones = np.flatnonzero(known), np.ones(int(known.sum()), dtype=np.float32)
+        return sp.csc_array((ones, (rows, codes.drop_nulls().to_numpy())), shape=(len(codes), len(plan.values)))
+    columns = []
+    for numbers, fill, flagged in zip(_numbers(column, plan.how), plan.fill, plan.flagged, strict=True):
+        filled = numbers if types is None or not numbers.null_count() else _with_type_means(numbers, types)
+        columns.append(filled.fill_null(fill).to_numpy())
+        if flagged:
+            columns.append(numbers.is_null().to_numpy().astype(columns[0].dtype))
+    return np.column_stack(columns)
 
 
-def _numbers(
-    numbers: pl.Series, missing: str, notices: list[str] | None, types: Sequence[str] | None = None
-) -> Block | None:
-    """Check a column of numbers; null and NaN count as empty cells."""
-    known = numbers.fill_nan(None).drop_nulls().to_numpy()
-    if rules.leave_out_truth(numbers.name, rules.are_whole(known), notices):
-        return None
-    if known.size == len(numbers) and np.isfinite(known).all():
-        return Block([numbers.name], _compact(known[:, None]))
-    rules.check_numbers(numbers.name, numbers, missing)
-    numbers = numbers.fill_nan(None)
-    n_empty = numbers.null_count()
-    mean = numbers.drop_nulls().sort().mean()  # the same to the bit in any order of rows
-    filled = (numbers if types is None else _with_type_means(numbers, types)).fill_null(mean).to_numpy()
-    if missing != "fill":
-        return Block([numbers.name], _compact(filled[:, None]), n_empty)
-    flags = numbers.is_null().to_numpy().astype(filled.dtype)
-    names = [numbers.name, rules.missing_name(numbers.name)]
-    return Block(names, _compact(np.column_stack([filled, flags])), n_empty)
+def _numbers(column: pl.Series, how: str) -> list[pl.Series]:
+    """Return the numbers that a column holds, null where it is empty; several if its cells are lists."""
+    if how == "vectors":
+        lists = column.cast(pl.List(pl.Float64))
+        cells = lists.list.explode().to_numpy().reshape(len(column), -1)
+        return [pl.Series(f"{column.name}_{place}", each).fill_nan(None) for place, each in enumerate(cells.T)]
+    if how == "times":
+        return [rules.as_seconds(column) / rules.SECONDS_PER_DAY]
+    if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+        numbers = rules.text_numbers(column.cast(pl.String), how)
+    else:
+        numbers = column.cast(pl.Float32 if column.dtype == pl.Float32 else pl.Float64)
+    return [numbers.fill_nan(None)]
+
+
+def is_unread(column: pl.Series, plan: Plan) -> NDArray[np.bool_]:
+    """Return which cells of a text column hold something else than the plan says; its planned rows have none."""
+    if plan.how == "categories" or column.dtype != pl.String:
+        return np.zeros(len(column), dtype=np.bool_)
+    empty = column.str.strip_chars().str.to_lowercase().is_in(EMPTY_NUMBERS).fill_null(True)
+    return (_numbers(column, plan.how)[0].is_null() & ~empty).to_numpy()
+
+
+def _words(column: pl.Series) -> pl.Series:
+    """Return cells as text, null where they are blank."""
+    words = column.cast(pl.String).str.strip_chars()
+    return words.set(words == "", None)
 
 
 def _with_type_means(numbers: pl.Series, types: Sequence[str]) -> pl.Series:
@@ -206,74 +278,50 @@ def _with_type_means(numbers: pl.Series, types: Sequence[str]) -> pl.Series:
     return frame.select(pl.col("number").fill_null(pl.col("number").sort().mean().over("type"))).to_series()
 
 
-def _declared(column: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
-    """One-hot encode a column that the user declared to be a category, whatever it holds."""
-    if not column.dtype.is_nested():
-        words = column.cast(pl.String).str.strip_chars()
-        counts = words.drop_nulls().value_counts(sort=True)
-        if counts.height > rules.MAX_CATEGORIES:
-            frequent = counts.sort("count", column.name, descending=[True, False]).head(rules.MAX_CATEGORIES - 1)
-            rare = ~words.is_in(frequent[column.name].to_list())
-            words = pl.select(pl.when(rare).then(pl.lit(rules.OTHER_CATEGORY)).otherwise(words)).to_series()
-        return _categories(words.rename(column.name), rules.TextSummary.of(words), missing, notices)
-    rules.leave_out(column.name, f"holds neither numbers nor text but {column.dtype}", notices)
-    return None
+def notice_filled(plans: Sequence[Plan], missing: str, notices: list[str] | None, *, typed: bool) -> None:
+    """Say in one line which columns of numbers had empty cells, and what these got."""
+    counts = [f"{plan.n_empty:,} in {plan.column!r}" for plan in plans if plan.n_empty]
+    if counts:
+        flagged = f" and flagged them as '…={MISSING_CATEGORY}'" if missing == "fill" else ""
+        listed = ", ".join([*counts[:MOST_LISTED], *(["…"] if len(counts) > MOST_LISTED else [])])
+        whose = "node's type" if typed else "column"
+        notice(f"Filled empty cells with the mean of the {whose}{flagged}: {listed}.", notices)
 
 
-def _categories(words: pl.Series, summary: rules.TextSummary, missing: str, notices: list[str] | None) -> Block | None:
-    """One-hot encode a text column with few different values."""
-    n_values = words.n_unique()
-    if not rules.check_categories(words.name, n_values, summary.n_empty, summary.first_empty, missing, notices):
-        return None
-    values = rules.ordered_categories(words.unique().to_list())
-    words = words.replace("", None).fill_null(rules.MISSING_CATEGORY)
-    codes = words.replace_strict(values, list(range(len(values))), return_dtype=pl.Int64).to_numpy()
-    ones, rows = np.ones(len(codes), dtype=np.float32), np.arange(len(codes))
-    matrix = sp.csc_array((ones, (rows, codes)), shape=(len(codes), len(values)))
-    return Block([f"{words.name}={value}" for value in values], matrix)
+def read_flags(column: pl.Series, flags: Mapping[str, int] = LABELS) -> NDArray[np.int8]:
+    """Return a column of labels or kinds as numbers; true and false count as 1 and 0.
+
+    >>> import polars as pl
+    >>> read_flags(pl.Series("fraud", ["true", "False", "1", "0", "-1"])).tolist()
+    [1, 0, 1, 0, -1]
+    """
+    labels = "0 or 1 (or true or false, yes or no), or -1, blank or unknown for an unlabeled node"
+    words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+    words = words.fill_null("") if "" in flags else words
+    wrong = ~words.is_in(list(flags)).fill_null(False)
+    rules.check_none(wrong, column, f"is not {labels if flags is LABELS else 'a whole number from 0 to 3'}")
+    return words.replace_strict(flags, return_dtype=pl.Int8).to_numpy()
 
 
-def _vectors(column: pl.Series, missing: str, notices: list[str] | None) -> Block | None:
-    """Spread a column of equally long lists of numbers over one attribute per entry."""
-    if not getattr(column.dtype, "inner", pl.String()).is_numeric():
-        rules.leave_out(column.name, f"holds neither numbers nor text but {column.dtype}", notices)
-        return None
-    rules.check_missing(column.name, rules.first_cell(column.is_null()), "refuse")
-    lists = column.cast(pl.List(pl.Float64))
-    lengths = lists.list.len()
-    width = int(lengths[0])
-    if width == 0 or lengths.n_unique() > 1:
-        rules.leave_out(column.name, "holds lists of different lengths, or empty ones", notices)
-        return None
-    cells = lists.list.explode().to_numpy().reshape(len(column), width)
-    entries = (pl.Series(f"{column.name}_{entry}", cells[:, entry]) for entry in range(width))
-    blocks = [block for block in (_numbers(entry, missing, notices) for entry in entries) if block is not None]
-    names = [name for block in blocks for name in block.names]
-    matrix = _compact(np.column_stack([_dense(block.values) for block in blocks]))
-    return Block(names, matrix, sum(block.n_filled for block in blocks))
-
-
-def _compact(values: NDArray[Any]) -> Any:
+def _compact(values: Any) -> Any:
     """Return mostly empty columns as CSC, so that thousands of them fit in memory."""
-    return sp.csc_array(values) if np.count_nonzero(values) < SPARSE_BELOW * values.size else values
+    if sp.issparse(values) or np.count_nonzero(values) >= SPARSE_BELOW * values.size:
+        return values
+    return sp.csc_array(values)
 
 
-def _dense(values: Any) -> Any:
-    return values.toarray() if sp.issparse(values) else values
-
-
-def _assemble(blocks: list[Block], n_rows: int) -> Any:
+def _assemble(blocks: list[Any], n_rows: int) -> Any:
     """Put the blocks side by side, as CSR if the result is large and mostly zero, dense otherwise."""
-    dtype = np.result_type(*{block.values.dtype for block in blocks})
-    n_columns = sum(len(block.names) for block in blocks)
-    n_nonzero = sum(block.values.nnz if sp.issparse(block.values) else block.values.size for block in blocks)
+    dtype = np.result_type(*{block.dtype for block in blocks})
+    n_columns = sum(block.shape[1] for block in blocks)
+    n_nonzero = sum(block.nnz if sp.issparse(block) else block.size for block in blocks)
     if n_rows * n_columns > SPARSE_CELLS and n_nonzero < SPARSE_BELOW * n_rows * n_columns:
-        return sp.csr_array(sp.hstack([sp.csc_array(block.values) for block in blocks], format="csr", dtype=dtype))
+        return sp.csr_array(sp.hstack([sp.csc_array(block) for block in blocks], format="csr", dtype=dtype))
     matrix = np.empty((n_rows, n_columns), dtype=dtype)
     start = 0
     for block in blocks:
-        matrix[:, start : start + len(block.names)] = _dense(block.values)
-        start += len(block.names)
+        matrix[:, start : start + block.shape[1]] = block.toarray() if sp.issparse(block) else block
+        start += block.shape[1]
     matrix.flags.writeable = False
     return matrix
 
@@ -284,7 +332,7 @@ TYPE_COLUMN, NAME_COLUMN = "hopsight_type", "hopsight_name"
 OWN_COLUMNS = (LABEL_COLUMN, KIND_COLUMN, TYPE_COLUMN, NAME_COLUMN)
 
 
-def node_fields(
+def node_roles(
     names: Sequence[str],
     column: Callable[[str], pl.Series],
     n_nodes: int,
@@ -292,28 +340,13 @@ def node_fields(
     label: str | None = None,
     learn_from: str | None = None,
     ignore: Sequence[str] = (),
-    missing: str = "fill",
     category: Sequence[str] = (),
     type_column: str | None = None,
     name_column: str | None = None,
-    may_lack: bool = False,
     ours: bool = False,
     notices: list[str] | None = None,
-) -> dict[str, Any]:
-    """Return the fields of an AttributedGraph that come from columns with one value per node.
-
-    ``names`` are those of the columns without the id, and ``column`` returns the ``n_nodes`` values of one. With
-    ``may_lack``, a table without attributes is accepted, and no ``attributes`` are returned. With ``ours``, which says
-    that hopsight wrote the table, nothing is guessed. The other parameters are those of :func:`hopsight.load`.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> frame = pl.DataFrame({"age": [31, 42], "fraud": [False, True]})
-    >>> fields = node_fields(frame.columns, frame.__getitem__, 2, label="fraud")
-    >>> fields["attribute_names"], fields["labels"].tolist()
-    (['age'], [0, 1])
-    """
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what columns say about nodes beside attributes, as fields of an AttributedGraph, and the other columns."""
     single = {"label": label, "learn_from": learn_from, "type_column": type_column, "name_column": name_column}
     several = [("ignore", name) for name in ignore] + [("category", name) for name in category]
     for parameter, name in (*single.items(), *several):
@@ -339,13 +372,43 @@ def node_fields(
     if shown is not None:
         fields["node_names"] = _texts(column(shown))
         left_out.add(shown)
-    used = [name for name in names if name not in left_out]
-    if used or not may_lack:
-        fields |= _encoded(
-            used, column, n_nodes, may_lack, missing=missing, category=category, types=fields.get("node_types"),
-            ours=ours, notices=notices,
-        )  # fmt: skip
-    return fields
+    return fields, [name for name in names if name not in left_out]
+
+
+def node_fields(
+    names: Sequence[str],
+    column: Callable[[str], pl.Series],
+    n_nodes: int,
+    *,
+    missing: str = "fill",
+    category: Sequence[str] = (),
+    may_lack: bool = False,
+    ours: bool = False,
+    notices: list[str] | None = None,
+    **roles: Any,
+) -> dict[str, Any]:
+    """Return the fields of an AttributedGraph that come from columns with one value per node.
+
+    ``names`` are those of the columns without the id, and ``column`` returns the ``n_nodes`` values of one. With
+    ``may_lack``, a table without attributes is accepted, and no ``attributes`` are returned. With ``ours``, which says
+    that hopsight wrote the table, nothing is guessed. The other parameters are those of :func:`hopsight.load`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"age": [31, 42], "fraud": [False, True]})
+    >>> fields = node_fields(frame.columns, frame.__getitem__, 2, label="fraud")
+    >>> fields["attribute_names"], fields["labels"].tolist()
+    (['age'], [0, 1])
+    """
+    fields, used = node_roles(names, column, n_nodes, category=category, ours=ours, notices=notices, **roles)
+    attributes, words = encode(
+        (column(name) for name in used), n_nodes, missing=missing, category=category, types=fields.get("node_types"),
+        ours=ours, notices=notices,
+    )  # fmt: skip
+    if not words and not may_lack:
+        raise ValueError(NO_ATTRIBUTES)
+    return fields | ({"attributes": attributes, "attribute_names": words} if words else {})
 
 
 def with_unknown(
@@ -373,19 +436,6 @@ def with_unknown(
         "node_names": list(map(str, unknown)),
     }
     return fields | {name: [*fields[name], *values] for name, values in others.items() if fields.get(name) is not None}
-
-
-def _encoded(
-    used: Sequence[str], column: Callable[[str], pl.Series], n_nodes: int, may_lack: bool, **options: Any
-) -> dict[str, Any]:
-    """Return the attributes and their names, or nothing if no column is usable and that is allowed."""
-    try:
-        attributes, names = encode((column(name) for name in used), n_nodes, **options)
-    except ValueError as error:
-        if may_lack and str(error) == NO_ATTRIBUTES:
-            return {}
-        raise
-    return {"attributes": attributes, "attribute_names": names}
 
 
 def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notices: list[str] | None) -> str | None:

@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal
 from hopsight.graph import AttributedGraph
-from hopsight.io.edges import derived, each_once
+from hopsight.io.derive import EdgeRows
+from hopsight.io.edges import add_derived, each_once
 from hopsight.io.notices import notice
 from hopsight.io.sources import check_archive, check_loaded, reading
 from hopsight.io.typed import Nodes, Relation, typed_graph
+from hopsight.system.lazy_polars import pl
 
 TIMES = ("edge_time", "time", "timestamp", "t")
 FIELDS = ("edge_index", "num_nodes", "x", "y", "edge_weight", "edge_attr", *TIMES)
@@ -138,7 +140,11 @@ def _graph(
     fields = _edge_fields(content, source.size, notices)
     if not directed:
         source, target, fields = each_once(source, target, fields)
-    fields |= derived(source, target, n_nodes, directed, notices) if attributes is None else {"attributes": attributes}
+    if attributes is None:
+        rows = EdgeRows(source, target, directed=directed)
+        add_derived(fields, rows, pl.Series(np.arange(n_nodes)), ("structure",), notices)
+    else:
+        fields["attributes"] = attributes
     return AttributedGraph.from_edges(source, target, labels=labels, kinds=kinds, directed=directed, **fields)
 
 

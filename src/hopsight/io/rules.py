@@ -1,21 +1,12 @@
-"""Decide what a table column holds: one rule, with its messages, for every engine that reads tables.
-
-A column of text is summarized first. Summaries add up, so that a column seen in pieces is read as one held as a whole.
-"""
+"""Decide what a table column holds: one rule, with its messages, for every engine that reads tables."""
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple, Self
+from collections.abc import Sequence
+from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hopsight.checks import option, plural, shortened
+from hopsight.checks import option, shortened
 from hopsight.io.notices import notice
 from hopsight.system.lazy_polars import pl
 
@@ -108,13 +99,9 @@ def is_row_id(column: pl.Series) -> bool:
         return False
     if is_row_id_name(column.name):
         return known.n_unique() > (n_rows / 2 if n_rows >= LEAST_ROWS else n_rows - 1)
-    return known.dtype.is_integer() and n_rows >= 2 * LEAST_ROWS and is_gapless(known)
-
-
-def is_gapless(numbers: pl.Series) -> bool:
-    """Return whether whole numbers are those from the lowest to the highest, each once."""
-    low, high = numbers.min(), numbers.max()
-    return int(high) - int(low) == len(numbers) - 1 and numbers.n_unique() == len(numbers)  # type: ignore[arg-type]
+    if not known.dtype.is_integer() or n_rows < 2 * LEAST_ROWS or known.n_unique() < n_rows:
+        return False
+    return int(known.max()) - int(known.min()) == n_rows - 1  # type: ignore[arg-type]
 
 
 def first_known(names: Sequence[str], known: Sequence[str]) -> str | None:
@@ -386,15 +373,15 @@ def plain_numbers(words: pl.Series) -> pl.Series:
     )
 
 
-def _units(words: pl.Series) -> str:
+def _units(words: pl.Series) -> list[str]:
     """Return the currencies of written numbers, each once, and % if one is a percentage.
 
     >>> import polars as pl
     >>> _units(pl.Series(["$7", "8 EUR", "9 €", "10", "-3 usd"]))
-    'EUR USD'
+    ['EUR', 'USD']
     """
     found = words.str.extract(rf"({_MONEY}|%)").drop_nulls().unique().to_list()
-    return " ".join(sorted({CURRENCIES.get(unit.upper(), unit.upper()) for unit in found}))
+    return sorted({CURRENCIES.get(unit.upper(), unit.upper()) for unit in found})
 
 
 def are_written(plain: pl.Series, mark: str) -> bool:
@@ -429,131 +416,20 @@ def _pattern(mark: str) -> str:
 
 MAX_CATEGORIES = 50
 MISSING = ("fill", "refuse", "mean")
-MISSING_CATEGORY = "(missing)"
+MISSING_CATEGORY, OTHER_CATEGORY = "(missing)", "(other)"
 EMPTY_NUMBERS = (  # what people and programs write into an empty number cell
     "", "na", "n/a", "n.a.", "#n/a", "nan", "null", "(null)", "none", "-", "--", "\\n", "?", "unknown", "missing",
     "unbekannt", "k.a.", "k. a.", "#nv",
 )  # fmt: skip
-OTHER_CATEGORY = "(other)"
-MOST_LISTED = 5  # columns that one notice names
 UNLABELED = (*EMPTY_NUMBERS, "unlabeled", "unlabelled")  # words for a node without ground truth
 BOOLEANS = {"true": 1.0, "false": 0.0}
-
-
-class Cell(NamedTuple):
-    """A cell to name in a message: its row, counted from 0, and its value as text."""
-
-    row: int
-    value: str
-
-
-class Flags(NamedTuple):
-    """The values that a column of flags may hold, in lower case, and how a message lists them."""
-
-    values: dict[str, int]
-    choices: str
-
-
-def _flags(low: int, high: int, choices: str) -> Flags:
-    numbers = {f"{number}{zero}": number for number in range(low, high + 1) for zero in ("", ".0")}
-    unlabeled = dict.fromkeys(UNLABELED, -1) if low < 0 else {}
-    return Flags({"false": 0, "true": 1, "no": 0, "yes": 1} | unlabeled | numbers, choices)
-
-
-LABELS = _flags(-1, 1, "0 or 1 (or true or false, yes or no), or -1, blank or unknown for an unlabeled node")
-KINDS = _flags(0, 3, "a whole number from 0 to 3")
-
-
-@dataclass(frozen=True)
-class TextSummary:
-    """Facts about a column of text: how much of it reads as numbers, as booleans, as numbers with a comma.
-
-    ``a + b`` is the summary of two parts of a column. Fields called ``n_…`` add up, those called ``all_…`` must hold
-    for both parts, of those called ``first_…`` the earlier cell remains, and ``units`` are those of either.
-    """
-
-    n_numbers: int
-    n_text: int
-    n_empty: int
-    first_text: Cell | None
-    first_comma: Cell | None
-    first_empty: Cell | None
-    all_parsed: bool  # every cell is a number as it stands, "nan" included
-    all_booleans: bool
-    all_dates: bool
-    all_day_first: bool
-    all_month_first: bool
-    all_point_numbers: bool  # 1,234.56 and the like, with a currency or not
-    all_comma_numbers: bool  # 1.234,56 and the like
-    units: str  # the currencies of such numbers
-    n_dates: int  # in any order of day, month and year
-    n_clocks: int
-    first_undated: Cell | None  # text that is no date
-    first_unclocked: Cell | None  # text that is no time of day
-    first_date: Cell | None  # cells that are dates in one order only
-    first_day_first: Cell | None
-    first_month_first: Cell | None
-
-    @classmethod
-    def of(cls, column: pl.Series, rows: NDArray[np.int64] | None = None) -> Self:
-        """Summarize text; ``rows`` are the positions of the cells in the table if they are a part of it."""
-        words = column.str.strip_chars()
-        lower = words.str.to_lowercase()
-        numbers = words.cast(pl.Float64, strict=False)
-        no_number = lower.is_in(EMPTY_NUMBERS).fill_null(True)
-        is_text = numbers.is_null() & ~no_number
-        empty = words.is_null() | (words == "").fill_null(True)
-        texts = words.filter(is_text)
-        plain = plain_numbers(texts)
-        readings = {kind: readable & is_text for kind, readable in date_readings(words).items()}
-        dates, day_first, month_first = readings.values()
-        dated, clocks = dates | day_first | month_first, _clocks(words) & is_text
-        are_point, are_comma = are_written(plain, "."), are_written(plain, ",")
-        return cls(
-            n_numbers=int((numbers.is_not_null() & ~no_number).sum()),
-            n_text=int(is_text.sum()),
-            n_empty=int(empty.sum()),
-            first_text=first_cell(is_text, rows, column),
-            first_comma=first_cell(words.str.contains(",", literal=True).fill_null(False), rows, words),
-            first_empty=first_cell(empty, rows),
-            all_parsed=not column.cast(pl.Float64, strict=False).null_count(),
-            all_booleans=bool(lower.is_in([*BOOLEANS, ""]).fill_null(True).all()),
-            all_dates=bool((dates | ~is_text).all()),
-            all_day_first=bool((day_first | ~is_text).all()),
-            all_month_first=bool((month_first | ~is_text).all()),
-            all_point_numbers=are_point,
-            all_comma_numbers=are_comma and are_written(words.filter(~is_text & ~no_number), ","),
-            units=_units(texts) if are_point or are_comma else "",
-            n_dates=int(dated.sum()),
-            n_clocks=int(clocks.sum()),
-            first_undated=first_cell(is_text & ~dated, rows, column),
-            first_unclocked=first_cell(is_text & ~clocks, rows, column),
-            first_date=first_cell(dates, rows, column),
-            first_day_first=first_cell(day_first & ~month_first, rows, column),
-            first_month_first=first_cell(month_first & ~day_first, rows, column),
-        )
-
-    def __add__(self, other: Self) -> Self:
-        merged: dict[str, Any] = {}
-        for field in fields(self):
-            mine, theirs = getattr(self, field.name), getattr(other, field.name)
-            if field.name.startswith("all_"):
-                merged[field.name] = mine and theirs
-            elif field.name == "units":
-                merged[field.name] = " ".join(sorted({*mine.split(), *theirs.split()}))
-            elif field.name.startswith("first_"):
-                merged[field.name] = min((cell for cell in (mine, theirs) if cell is not None), default=None)
-            else:
-                merged[field.name] = mine + theirs
-        return type(self)(**merged)
-
-
 TextKind = Literal[
-    "numbers", "booleans", "dates", "day-first dates", "month-first dates", "point numbers", "comma numbers"
+    "numbers", "booleans", "dates", "day-first dates", "month-first dates", "point numbers", "comma numbers",
+    "categories", "empty",
 ]  # fmt: skip
 
 
-def text_kind(name: str, summary: TextSummary) -> TextKind | Literal["categories", "empty"]:
+def text_kind(column: pl.Series) -> TextKind:
     """Return what a text column holds.
 
     Raises
@@ -563,64 +439,76 @@ def text_kind(name: str, summary: TextSummary) -> TextKind | Literal["categories
         comma that may mean two things, as in 1,234, or if amounts have different currencies: as categories they would
         say nothing.
     """
-    if summary.all_parsed or (summary.n_numbers and not summary.n_text):
-        return "numbers"
-    if not summary.n_text:
-        return "empty"
-    if summary.all_point_numbers and summary.all_comma_numbers and summary.first_comma is not None:
+    name, words = column.name, column.str.strip_chars()
+    lower, numbers = words.str.to_lowercase(), words.cast(pl.Float64, strict=False)
+    empty = lower.is_in(EMPTY_NUMBERS).fill_null(True)
+    is_text = numbers.is_null() & ~empty
+    n_numbers = int((numbers.is_not_null() & ~empty).sum())
+    if not is_text.any():
+        are_parsed = n_numbers or not column.cast(pl.Float64, strict=False).null_count()
+        return "numbers" if are_parsed else "empty"
+    texts, rows = words.filter(is_text), is_text.arg_true()
+    instead = f"{option('category', [name])} or {option('ignore', [name])}"
+
+    def first(which: pl.Series) -> str:
+        return place(column, int(rows[int(which.arg_true()[0])]))
+
+    plain = plain_numbers(texts)
+    are_point = are_written(plain, ".")
+    are_comma = are_written(plain, ",") and are_written(words.filter(~is_text & ~empty), ",")
+    commas = texts.str.contains(",", literal=True)
+    if are_point and are_comma and commas.any():
         raise ValueError(
-            f"{_place(name, summary.first_comma)}: {_value(summary.first_comma)} has a comma that may stand for a "
-            f"decimal point or separate thousands; write numbers with a decimal point, or pass "
-            f"{option('ignore', [name])}"
+            f"{first(commas)} has a comma that may stand for a decimal point or separate thousands; write numbers with "
+            f"a decimal point, or pass {option('ignore', [name])}"
         )
-    if summary.all_point_numbers or summary.all_comma_numbers:
-        if " " in summary.units:
+    if are_point or are_comma:
+        units = _units(texts)
+        if len(units) > 1:
             raise ValueError(
-                f"column {name!r} has amounts in different currencies ({summary.units.replace(' ', ', ')}); convert "
-                f"them to one, or pass {option('category', [name])} or {option('ignore', [name])}"
+                f"column {name!r} has amounts in different currencies ({', '.join(units)}); convert them to one, or "
+                f"pass {instead}"
             )
-        return "point numbers" if summary.all_point_numbers else "comma numbers"
-    for count, noun, first in (
-        (summary.n_numbers, "number", summary.first_text),
-        (2 * summary.n_dates, "date", summary.first_undated),
-        (2 * summary.n_clocks, "time of day", summary.first_unclocked),
+        return "point numbers" if are_point else "comma numbers"
+    readings, clocks = date_readings(texts), _clocks(texts)
+    dates, day_first, month_first = readings.values()
+    dated = dates | day_first | month_first
+    for n_alike, noun, others in (
+        (n_numbers, "number", texts.is_not_null()),
+        (2 * int(dated.sum()), "date", ~dated),
+        (2 * int(clocks.sum()), "time of day", ~clocks),
     ):
-        if count >= summary.n_text and first is not None:
+        if n_alike >= len(texts) and others.any():
             raise ValueError(
-                f"{_place(name, first)}: {_value(first)} is not a {noun}, unlike the rest of the column; correct it, "
-                f"or pass {option('category', [name])} or {option('ignore', [name])}"
+                f"{first(others)} is not a {noun}, unlike the rest of the column; correct it, or pass {instead}"
             )
-    if summary.all_booleans:
+    if lower.is_in([*BOOLEANS, ""]).fill_null(True).all():
         return "booleans"
-    if summary.all_dates:
-        return "dates"
-    if summary.all_day_first and summary.all_month_first:
-        raise ValueError(ambiguous_date(name, _value(summary.first_text)))
-    if summary.all_day_first or summary.all_month_first:
-        return "day-first dates" if summary.all_day_first else "month-first dates"
-    if summary.n_dates == summary.n_text:
-        cells = sorted(
-            each for each in (summary.first_date, summary.first_day_first, summary.first_month_first) if each
-        )
+    fitting: list[Any] = [kind for kind, readable in readings.items() if readable.all()]
+    if len(fitting) > 1 and "dates" not in fitting:
+        raise ValueError(ambiguous_date(name, shortened(column[int(rows[0])])))
+    if not fitting and dated.all():
+        odd = [
+            which.arg_true()[0] for which in (dates, day_first & ~month_first, month_first & ~day_first) if which.any()
+        ]
+        shown = " and ".join(shortened(column[int(rows[at])]) for at in sorted(odd)[:2])
         raise ValueError(
-            f"column {name!r} has dates in different forms ({' and '.join(f'{cell.value}' for cell in cells[:2])}); "
-            f"write all of them as 2024-05-31, or pass {option('category', [name])} or {option('ignore', [name])}"
+            f"column {name!r} has dates in different forms ({shown}); write all of them as 2024-05-31, or pass "
+            f"{instead}"
         )
-    return "categories"
+    return fitting[0] if fitting else "categories"
 
 
-def notice_written(name: str, kind: str, summary: TextSummary, notices: list[str] | None) -> None:
+def notice_written(column: pl.Series, kind: str, notices: list[str] | None) -> None:
     """Say how numbers of a text column are read that are not written as programs write them."""
     if kind in WRITTEN:
-        shown = _value(summary.first_text)
-        text = shown
-        with suppress(SyntaxError, ValueError):
-            text = str(ast.literal_eval(shown))
-        number = as_numbers(pl.Series([text]), WRITTEN[kind])[0]
-        notice(f"Column {name!r}: read {shown} as {'a number' if number is None else f'{number:.12g}'}.", notices)
+        words = filled(column)
+        first = words.filter(words.cast(pl.Float64, strict=False).is_null()).head(1)
+        number = as_numbers(first, WRITTEN[kind])[0]
+        notice(f"Column {column.name!r}: read {shortened(first[0])} as {number:.12g}.", notices)
 
 
-def text_numbers(column: pl.Series, kind: TextKind) -> pl.Series:
+def text_numbers(column: pl.Series, kind: str) -> pl.Series:
     """Return the numbers that a text column holds, null where it is empty; a date becomes days since 1970."""
     if is_dates(kind):
         return as_seconds(column, SLASHED.get(kind)) / SECONDS_PER_DAY
@@ -632,132 +520,25 @@ def text_numbers(column: pl.Series, kind: TextKind) -> pl.Series:
     return words.str.to_lowercase().replace_strict(BOOLEANS, default=None, return_dtype=pl.Float64)
 
 
-def check_numbers(name: str, numbers: pl.Series, missing: str) -> None:
-    """Refuse infinite numbers and, unless they are to be imputed, empty cells: null and NaN."""
-    infinite = first_cell(numbers.is_infinite().fill_null(False))
-    if infinite is not None:
-        raise ValueError(f"{_place(name, infinite)} is infinite; attributes must be finite")
-    empty = numbers.is_null() | numbers.is_nan().fill_null(True)
-    n_empty = int(empty.sum())
-    if not n_empty:
-        return
-    check_missing(name, first_cell(empty), missing)
-    if n_empty == len(numbers):
-        raise ValueError(f"column {name!r} is empty; pass {option('ignore', [name])}")
-
-
-def notice_filled(counts: Mapping[str, int], missing: str, notices: list[str] | None, *, typed: bool) -> None:
-    """Say in one line which columns of numbers had empty cells, and what these got.
-
-    >>> kept: list[str] = []
-    >>> notice_filled({"age": 2, "income": 1}, "fill", kept, typed=False)
-    >>> kept
-    ["Filled empty cells with the mean of the column and flagged them as '…=(missing)': 2 in 'age', 1 in 'income'."]
-    """
-    if not counts:
-        return
-    shown = [f"{count:,} in {name!r}" for name, count in list(counts.items())[:MOST_LISTED]]
-    flagged = f" and flagged them as '…={MISSING_CATEGORY}'" if missing == "fill" else ""
-    listed = ", ".join([*shown, *(["…"] if len(counts) > MOST_LISTED else [])])
-    whose = "node's type" if typed else "column"
-    notice(f"Filled empty cells with the mean of the {whose}{flagged}: {listed}.", notices)
-
-
-def check_categories(
-    name: str, n_values: int, n_empty: int, first_empty: Cell | None, missing: str, notices: list[str] | None
-) -> bool:
-    """Return whether a column of text becomes categories; one with too many values is left out with a notice."""
-    if n_values > MAX_CATEGORIES:
-        leave_out(name, f"has {n_values:,} different values (more than {MAX_CATEGORIES})", notices)
-        return False
-    if n_empty:
-        check_missing(name, first_empty, missing)
-        notice(f"Column {name!r}: gave {plural(n_empty, 'empty cell')} the category {MISSING_CATEGORY}.", notices)
-    return True
-
-
-def ordered_categories(words: Iterable[str | None]) -> tuple[str, ...]:
-    """Return the distinct categories in the order of their columns; an empty cell has a category of its own.
-
-    >>> ordered_categories(["Oslo", None, "Bern", ""])
-    ('(missing)', 'Bern', 'Oslo')
-    """
-    return tuple(sorted({word or MISSING_CATEGORY for word in words}))
-
-
-def are_whole(numbers: NDArray[Any]) -> bool:
-    """Return whether all numbers are whole and small enough to be codes or counts.
-
-    >>> are_whole(np.array([0.0, 1.0])), are_whole(np.array([0.5])), are_whole(np.array([1e300]))
-    (True, False, False)
-    """
-    return bool(((numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)).all())
-
-
-def missing_name(name: str) -> str:
-    """Return the name of the attribute that flags the empty cells of a column of numbers."""
-    return f"{name}={MISSING_CATEGORY}"
-
-
 def is_dates(kind: str) -> bool:
     """Return whether texts of this kind are dates."""
     return kind == "dates" or kind in SLASHED
 
 
-def names_of_dates(names: Sequence[str]) -> list[str]:
-    """Return the names of the attributes made from a column of dates, the first of which says what its numbers are.
+def are_whole(numbers: pl.Series) -> bool:
+    """Return whether all numbers are whole and small enough to be codes or counts; empty cells do not count.
 
-    >>> names_of_dates(["opened", "opened=(missing)"])
-    ['opened, days since 1970', 'opened=(missing)']
+    >>> import polars as pl
+    >>> [are_whole(pl.Series(numbers)) for numbers in ([0.0, 1.0, None], [0.5], [1e300])]
+    [True, False, False]
     """
-    return [f"{names[0]}{SINCE_1970}", *names[1:]]
+    known = numbers.cast(pl.Float64).fill_nan(None).drop_nulls()
+    return bool(((known == known.floor()) & (known.abs() < 2**53)).all())
 
 
-def as_days(column: pl.Series) -> pl.Series:
-    """Return dates and times as days since 1970."""
-    return as_seconds(column) / SECONDS_PER_DAY
-
-
-def leave_out_truth(name: str, all_whole: bool, notices: list[str] | None) -> bool:
-    """Return whether a column that nobody named looks like ground truth, and is left out with a notice.
-
-    Fractions are no labels: a column ``y`` may be a coordinate.
-    """
-    if not all_whole or not is_truth_name(name):
-        return False
+def leave_out_truth(name: str, notices: list[str] | None) -> None:
+    """Give notice of a column that nobody named and that looks like ground truth."""
     leave_out(name, "looks like ground truth", notices, f"; pass {option('label', name)} to evaluate with it")
-    return True
-
-
-def leave_out_row_id(name: str, notices: list[str] | None) -> None:
-    """Give notice of a column that only identifies rows."""
-    leave_out(name, "only identifies rows", notices)
-
-
-def wrong_flags(column: pl.Series, flags: Flags) -> pl.Series:
-    """Return which cells hold none of the values allowed."""
-    return ~flag_words(column, flags).is_in(list(flags.values)).fill_null(False)
-
-
-def flag_words(column: pl.Series, flags: Flags) -> pl.Series:
-    """Return the cells of a column of flags in lower case; an empty cell is a blank where blanks are allowed."""
-    words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
-    return words.fill_null("") if "" in flags.values else words
-
-
-def check_flags(name: str, first_wrong: Cell | None, flags: Flags) -> None:
-    """Refuse a column of flags with a wrong cell."""
-    if first_wrong is not None:
-        raise ValueError(f"{_place(name, first_wrong)}: {_value(first_wrong)} is not {flags.choices}")
-
-
-def check_missing(name: str, first_empty: Cell | None, missing: str) -> None:
-    """Refuse an empty cell unless it is to be imputed."""
-    if missing == "refuse" and first_empty is not None:
-        raise ValueError(
-            f"{_place(name, first_empty)} is empty or NaN; fill it in, pass {option('ignore', [name])}, or have empty "
-            f"cells filled with {option('missing', 'fill')}"
-        )
 
 
 def leave_out(name: str, reason: str, notices: list[str] | None, advice: str = "") -> None:
@@ -765,18 +546,37 @@ def leave_out(name: str, reason: str, notices: list[str] | None, advice: str = "
     notice(f"Column {name!r} {reason} and is left out{advice}.", notices)
 
 
-def first_cell(mask: pl.Series, rows: NDArray[np.int64] | None = None, column: pl.Series | None = None) -> Cell | None:
-    """Return the first cell where a mask holds, with its value if the column is given."""
-    if not mask.any():
-        return None
-    position = int(mask.arg_true()[0])
-    row = position if rows is None else int(rows[position])
-    return Cell(row, "" if column is None else shortened(column[position]))
+ROW_ID = "only identifies rows"  # reasons to leave out a column
+NO_VALUE = "has no value at all"
 
 
-def _place(name: str, cell: Cell | None) -> str:
-    return f"column {name!r}" if cell is None else f"column {name!r}, row {cell[0] + 1}"
+def place(column: pl.Series, row: int) -> str:
+    """Return where a cell is and what it holds, for a message.
+
+    >>> import polars as pl
+    >>> place(pl.Series("age", ["31", "old"]), 1)
+    "column 'age', row 2: 'old'"
+    """
+    return f"column {column.name!r}, row {row + 1}: {shortened(column[row])}"
 
 
-def _value(cell: Cell | None) -> str:
-    return "" if cell is None else cell[1]
+def check_none(wrong: pl.Series, column: pl.Series, problem: str) -> None:
+    """Refuse a column if some of its cells are wrong, and name the first one."""
+    if wrong.any():
+        raise ValueError(f"{place(column, int(wrong.arg_true()[0]))} {problem}")
+
+
+def check_missing(empty: pl.Series, name: str, missing: str) -> None:
+    """Refuse an empty cell unless it is to be imputed."""
+    if missing == "refuse" and empty.any():
+        raise ValueError(
+            f"column {name!r}, row {int(empty.arg_true()[0]) + 1} is empty or NaN; fill it in, pass "
+            f"{option('ignore', [name])}, or have empty cells filled with {option('missing', 'fill')}"
+        )
+
+
+def check_finite(numbers: pl.Series, reason: str) -> None:
+    """Refuse infinite numbers."""
+    infinite = numbers.is_infinite().fill_null(False)
+    if infinite.any():
+        raise ValueError(f"column {numbers.name!r}, row {int(infinite.arg_true()[0]) + 1} is infinite; {reason}")

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote, unquote_plus
 
+from hopsight.checks import Refusal
 from hopsight.system.files import replacing
 from hopsight.system.machine import check_limit
 
@@ -44,6 +45,14 @@ KINDS = {  # of tables that are not text
     "sqlite": (".db", ".sqlite", ".sqlite3"),
     "duckdb": (".duckdb", ".ddb"),
 }
+WORDS = {
+    "parquet": "a Parquet file",
+    "arrow": "an Arrow or Feather file",
+    "excel": "an Excel workbook",
+    "sqlite": "an SQLite file",
+    "duckdb": "a DuckDB file",
+}
+EXTRAS = {"fastexcel": "excel", "duckdb": "sql"}  # that the packages of some kinds are in
 TABLE_SUFFIXES = (
     *WRITTEN_SUFFIXES,
     *(f"{kind}{packing}" for kind in TEXT_KINDS for packing in ("", *PACKINGS)),
@@ -55,36 +64,47 @@ UNPACKED_RATIO = 200  # a larger result may be at most this many times the size 
 LOADED_RATIO = 800  # likewise for the graph in memory, where one byte may become a number of eight bytes
 NODE_BYTES, COLUMN_BYTES, NUMBER_BYTES = 64, 128, 8  # the least that a node, a column name and a number take
 _SCAN = 2**24  # bytes of a file that are read at once
+DAMAGED = "it is damaged, or its format is not what its name says"
 _DAMAGE = (
     zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, lzma.LZMAError, EOFError, LookupError, RecursionError, TypeError,
 )  # fmt: skip
 
 
-@contextmanager
-def reading(source: Any) -> Iterator[None]:
-    """Turn every error inside into one sentence that names the file or address; other sources have no name.
+class Unreadable(ValueError):  # noqa: N818 (it reads better this way)
+    """A file or another place cannot be read; the message names it."""
 
-    A parser that meets bytes it was not made for can fail in any way; the user needs to know which file it was.
-    """
+
+@contextmanager
+def reading(source: Any, errors: type[BaseException] = BaseException) -> Iterator[None]:
+    """Turn every error inside into one sentence that names the file or address; other sources have no name."""
     if not isinstance(source, Path | Address):
         yield
         return
-    with naming(source):
+    with naming(source, errors):
         if isinstance(source, Path):
             check_file(source)
         yield
 
 
 @contextmanager
-def naming(place: object) -> Iterator[None]:
-    """Turn every error inside into one sentence that names the place, which need not be a file."""
+def naming(place: object, errors: type[BaseException] = BaseException) -> Iterator[None]:
+    """Turn every error inside into one sentence that names the place, which need not be a file.
+
+    A parser that meets bytes it was not made for can fail in any way; the user needs to know which file it was. An
+    error that names another place already, or a parameter, stays as it is, and so do other ``errors`` than asked for.
+    """
     try:
         yield
-    except BaseException as error:
+    except (Unreadable, Refusal):
+        raise
+    except errors as error:
         # A panic of polars is not an Exception; a KeyboardInterrupt must pass.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise ValueError(f"cannot read {place}: {_sentence(error)}") from error
+        path = place.paths[0] if isinstance(place, Address) and place.paths else place
+        kind = kind_of(path) if isinstance(path, Path) else ""
+        is_query = isinstance(place, Address) and "query" in place.options
+        raise Unreadable(f"cannot read {place}: {_sentence(error, '' if is_query else kind)}") from error
 
 
 def check_file(path: Path) -> None:
@@ -149,23 +169,31 @@ def writing(path: Path) -> Iterator[Path]:
         raise ValueError(f"cannot write {path}: {_sentence(error)}") from error
 
 
-def _sentence(error: BaseException) -> str:
-    """Return the first line of an error message, without a library's advice to programmers."""
+def _sentence(error: BaseException, kind: str = "") -> str:
+    """Return the first line of an error message, without a library's advice to programmers.
+
+    A library that stumbles over a file of some ``kind`` means that it is damaged.
+    """
     if isinstance(error, MemoryError):
         return str(error) or "it needs more memory than there is"
     if isinstance(error, UnicodeDecodeError):
         return f"its text is not {error.encoding.upper()}"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    lines = str(error).strip().splitlines()
-    if not lines or isinstance(error, _DAMAGE):
-        return "it is damaged, or its format is not what its name says"
-    return lines[0][:500].rstrip(".")
+    if isinstance(error, ImportError) and error.name in EXTRAS:
+        return f"reading it needs the package {error.name}; run pip install 'hopsight[{EXTRAS[error.name]}]'"
+    line = next(iter(str(error).strip().splitlines()), "")[:500].rstrip(".")
+    if kind in WORDS and not isinstance(error, ValueError):
+        return f"it is damaged, or not {WORDS[kind]} ({line[:200]})"
+    if not line or isinstance(error, _DAMAGE):
+        return DAMAGED
+    return line
 
 
 _PIECE = 16 * 2**20  # bytes unpacked at a time
 _ZSTD_PIECE = 2**12  # packed bytes at a time, each of which may unpack to 32,768
-GZIP, ZSTD, BZIP2, XZ, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04"
+GZIP, ZSTD, BZIP2, XZ = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\0"
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the latter begins an archive without files
 ZLIB = (b"\x78\x01", b"\x78\x9c", b"\x78\xda")
 
 
@@ -212,7 +240,7 @@ def _unzstd(path: Path) -> bytes:
                     check_unpacked(unpacked.tell(), size)
                     piece = frame.unused_data if frame.eof else b""
     except zstandard.ZstdError:
-        raise ValueError("it is damaged, or its format is not what its name says") from None
+        raise ValueError(DAMAGED) from None
     if not frame.eof:  # the streaming reader of the package would not notice
         raise ValueError("it is truncated")
     return unpacked.getvalue()
@@ -226,6 +254,8 @@ def _unzip(path: Path) -> bytes:
             for member in archive.infolist()
             if not member.is_dir() and not member.filename.startswith("__MACOSX")
         ]
+        if not members:
+            raise ValueError("it is an archive without files; zip the table again")
         if len(members) != 1:
             raise ValueError(f"it holds {len(members)} files instead of one; unpack it, or zip the table alone")
         if members[0].flag_bits & 1:
@@ -268,6 +298,8 @@ def resolve(source: Any) -> Any:
     if not isinstance(source, str | Path):
         return source
     text, path = str(source), Path(source)
+    if not text.strip():
+        raise ValueError("the name of a file is missing: it is blank")
     if _exists(path) and not path.is_dir():
         return path
     scheme = _SCHEME.match(text)

@@ -1,9 +1,16 @@
-"""Read and write an edge list with or without a node table, as files (CSV, Parquet) or data frames."""
+"""Read tables as a graph: an edge table with or without a node table, or several of either; and write them.
+
+The way of a table: it is opened (:mod:`hopsight.io.frames`), its columns of ids are found and read (:mod:`.ids`), the
+others become attributes of nodes (:mod:`.nodes`) or data of edges (:mod:`.edges`), the ids of edges are looked up among
+those of nodes, and what edges say about their nodes is derived (:mod:`.derive`). One edge table and one node table are
+a graph of nodes that are compared with each other; with several types, see :mod:`hopsight.io.typed`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +18,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopsight.canonical import DUPLICATES
-from hopsight.checks import Refusal, check_choice, option
+from hopsight.checks import Refusal, check_choice, option, plural, shortened, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
-from hopsight.io.derive import EdgeRows, parse_derive
-from hopsight.io.edges import EdgeColumns, add_derived, edge_columns, find_ends, kinds_to_derive, own_edges, state_ends
+from hopsight.io.derive import COUNTS, EdgeRows, derive, parse_derive
+from hopsight.io.edges import EdgeColumns, assemble, edge_columns, find_ends, own_edges, state_ends
 from hopsight.io.frames import Table, open_table, write_frame
-from hopsight.io.ids import Sides, as_sides
+from hopsight.io.ids import Sides
 from hopsight.io.nodes import (
     OWN_COLUMNS,
     check_column,
@@ -27,15 +34,82 @@ from hopsight.io.nodes import (
     set_aside,
     with_unknown,
 )
-from hopsight.io.notices import notice, notice_renamed
+from hopsight.io.notices import NamedNotices, notice, notice_renamed
 from hopsight.io.rules import normalized_name
-from hopsight.io.sources import TABLE_SUFFIXES, reading
+from hopsight.io.sources import TABLE_SUFFIXES, reading, resolve
+from hopsight.io.typed import Nodes, Relation, typed_graph
 from hopsight.system.lazy_polars import pl
 
 OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsight wrote
 DIRECTED = "hopsight_directed"  # by which an edge list of this kind is recognized
 ENOUGH, MOST = 10_000, 0.5  # rows of edges whose ids are looked up; share of them that a column of node ids has
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
+SHOWN = 6  # names of attributes in a line
+MISSPELLED = 0.8  # likeness of a type without a table to one that has a table
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """Where the nodes of one type are, and which columns they have."""
+
+    file: Any
+    id: str | None = None
+    label: str | None = None
+    attributes: Sequence[str] | None = None
+    ignore: Sequence[str] = ()
+    category: Sequence[str] = ()
+    name: str | None = None
+    type: str | None = None
+
+
+@dataclass(frozen=True)
+class EdgeTable:
+    """Where the edges of one relation are, and which columns and types they have."""
+
+    file: Any
+    source: str | None = None
+    target: str | None = None
+    source_type: str | None = None
+    target_type: str | None = None
+    directed: bool = True
+    weight: str | None = None
+    time: str | None = None
+    ignore: Sequence[str] = ()
+    category: Sequence[str] = ()
+    header: bool | None = None
+
+
+@dataclass(frozen=True)
+class Description:
+    """The tables of a graph with several types, as a file or Python names them."""
+
+    nodes: Mapping[str, NodeTable] = field(default_factory=dict)
+    edges: Mapping[str, EdgeTable] = field(default_factory=dict)
+    rank: str | None = None
+    name: str = ""
+
+    @property
+    def files(self) -> list[Any]:
+        """The tables, in order."""
+        return [each.file for each in self.nodes.values()] + [each.file for each in self.edges.values()]
+
+    def as_one(self) -> dict[str, Any] | None:
+        """Return the parameters of :func:`hopsight.load` for one edge table between nodes of one type; None otherwise.
+
+        Without an edge to another type, types mean nothing, and the graph is the same as from the two tables alone.
+        """
+        ends = [kind for each in self.edges.values() for kind in (each.source_type, each.target_type)]
+        kinds = list(dict.fromkeys([*self.nodes, *filter(None, ends)]))
+        edges, nodes = next(iter(self.edges.values())), next(iter(self.nodes.values()), NodeTable(None))
+        if len(kinds) != 1 or len(self.edges) > 1 or not edges.directed or nodes.attributes is not None:
+            return None
+        if self.rank not in (None, kinds[0]):
+            raise Refusal("rank", f"must be {kinds[0]!r}, the only type of this graph, got {self.rank!r}")
+        named = {"label": nodes.label, "id_column": nodes.id, "name_column": nodes.name}
+        ends_named = {"source_column": edges.source, "target_column": edges.target}
+        values = {"weight_column": edges.weight, "time_column": edges.time}
+        both = {"ignore": (*nodes.ignore, *edges.ignore), "category": (*nodes.category, *edges.category)}
+        return {"source": edges.file, "nodes": nodes.file, **named, **ends_named, **values, **both}
 
 
 def read_tables(
@@ -43,19 +117,24 @@ def read_tables(
     nodes: Any = None,
     *,
     directed: bool = False,
+    label: str | None = None,
     learn_from: str | None = None,
+    ignore: Sequence[str] = (),
     source_column: str | None = None,
     target_column: str | None = None,
     id_column: str | None = None,
     weight_column: str | None = None,
     time_column: str | None = None,
+    type_column: str | None = None,
+    name_column: str | None = None,
+    category: Sequence[str] = (),
     duplicates: str | None = None,
     derive: Any = None,
     bipartite: bool | None = None,
     header: bool | None = None,
+    missing: str = "fill",
     rank_unknown: bool | None = None,
     notices: list[str] | None = None,
-    **options: Any,
 ) -> AttributedGraph:
     """Read an edge list and a node table, each a path or a data frame; without a node table, attributes are derived.
 
@@ -64,57 +143,325 @@ def read_tables(
     are the first columns. All other columns of the node table are attributes, see
     :func:`hopsight.io.nodes.encode`; for those of the edge list see :func:`hopsight.io.edges.edge_columns`.
 
-    The parameters are those of :func:`hopsight.load`; ``options`` are those of
-    :func:`hopsight.io.nodes.node_fields`.
+    The parameters are those of :func:`hopsight.load`.
     """
     duplicates = "sum" if duplicates is None else duplicates
     check_choice("duplicates", duplicates, DUPLICATES)
     kinds = parse_derive(derive)
     if nodes is None and isinstance(edges, Path):
         nodes = find_nodes(edges)
-    with reading(edges):
-        table = open_table(edges, header=header, notices=notices)
-        ends = find_ends(table.names, source_column, target_column, head=table.head)
-        if nodes is None:
-            _check_without_nodes(table.names, ends, id_column=id_column, **options)
-        state_ends(ends, (source_column, target_column), notices)
-        ours = DIRECTED in table.names
-        rows = _EdgeTable.read(
-            table, ends, ignore=options.get("ignore", ()), learn_from=learn_from, weight_column=weight_column,
-            time_column=time_column, category=options.get("category", ()), notices=notices,
-        )  # fmt: skip
-    sides = as_sides(rows.sources, rows.targets, ends, bipartite, notices)
-    if nodes is None:
-        found = _NodeTable(sides.all_ids(), {"node_types": sides.types_of_all()})
-        if rows.known is None:
-            check_column("learn_from", learn_from, table.names)
-    else:
-        options |= {"learn_from": learn_from, "may_lack": kinds != (), "ours": ours}
-        found = _NodeTable.read(nodes, id_column, table.names, sides, notices=notices, **options)
-    node_ids, sources, targets = ids.same_type(found.ids, sides.sources, sides.targets)
-    with reading(edges):
-        node_ids, (source, target) = ids.positions(node_ids, sources, targets)
-    ids.notice_alike(node_ids, notices)
-    fields = found.fields
-    n_known = len(found.ids)
-    if n_known < len(node_ids):
-        unknown = node_ids[n_known:]
-        ids.notice_unknown(unknown, bool(rank_unknown), notices)
-        fields = with_unknown(fields, n_known, unknown.to_list(), sides.types_of(unknown))
-        fields["rank_unknown"] = bool(rank_unknown)
-    if learn_from is not None and learn_from not in fields.setdefault("aside", {}) and rows.known is not None:
-        fields["aside"][learn_from] = set_aside(rows.known, np.stack([source, target]))
-    chosen = kinds_to_derive(kinds, fields, some=bool(rows.others), ours=ours)
-    numbers, times, categories = rows.others.summarized()
-    summarized = EdgeRows(source, target, numbers, times, categories, rows.others.units)
-    merged = add_derived(fields, summarized, node_ids, chosen, notices)
-    fields |= rows.others.edge_fields(notices) | {"name": _stem(edges) if isinstance(edges, Path) else ""}
-    fields["events"] = rows.others.events(source, target)
-    directed = directed or rows.directed
-    return AttributedGraph.from_edges(
-        source, target, directed=directed, node_ids=_values(node_ids), duplicates=duplicates,
-        merged_edges=None if directed else merged, **fields,
+    of_nodes = NodeTable(nodes, id_column, label, None, ignore, category, name_column, type_column)
+    of_edges = EdgeTable(
+        edges, source_column, target_column, weight=weight_column, time=time_column, ignore=ignore, category=category,
+        header=header,
     )  # fmt: skip
+    if nodes is None:
+        _check_without_nodes(of_nodes)
+    rows = Rows.read(of_edges, notices, learn_from=learn_from, is_alone=nodes is None)
+    sides = ids.as_sides(rows.ends, rows.names, bipartite, notices)
+    if nodes is None:
+        every = ids.all_ids(sides.ends)
+        found = NodeRows(every, {"node_types": sides.types_of(every)})
+    else:
+        found = NodeRows.read(
+            of_nodes, sides.ends, notices, learn_from=learn_from, of_edges=rows.columns, sides=sides,
+            missing=missing, may_lack=kinds != (), ours=rows.ours,
+        )  # fmt: skip
+    node_ids, (source, target) = found.placed(sides.ends)
+    ids.notice_alike(node_ids, notices)
+    fields, unknown = found.fields, node_ids[len(found.ids) :]
+    if len(unknown):
+        ids.notice_unknown(unknown, bool(rank_unknown), notices)
+        fields = with_unknown(fields, len(found.ids), unknown.to_list(), sides.types_of(unknown))
+        fields["rank_unknown"] = bool(rank_unknown)
+    if rows.known is not None and learn_from not in fields.setdefault("aside", {}):
+        fields["aside"][learn_from] = set_aside(rows.known, np.stack([source, target]))
+    return assemble(
+        source, target, fields, rows.others, node_ids, kinds=kinds, directed=directed or rows.directed, ours=rows.ours,
+        node_ids=_values(node_ids), duplicates=duplicates, name=_stem(edges) if isinstance(edges, Path) else "",
+        notices=notices,
+    )  # fmt: skip
+
+
+def read_several(
+    given: Description, *, missing: str = "fill", learn_from: str | None = None, notices: list[str] | None = None
+) -> tuple[AttributedGraph, list[str]]:
+    """Read all tables and return one graph of them, and a line about each type and relation."""
+    rows = {
+        name: Rows.read(table, NamedNotices(name, notices), where=f"edges.{name}")
+        for name, table in given.edges.items()
+    }
+    types = {name: _types(name, each.names, given) for name, each in rows.items()}
+    found: dict[str, NodeRows] = {}
+    places: dict[tuple[str, int], Any] = {}  # the ends of each relation, as positions among the nodes of their types
+    for kind in dict.fromkeys([*given.nodes, *(kind for pair in types.values() for kind in pair)]):
+        mine = NamedNotices(kind, notices)
+        ends = {(name, at): rows[name].ends[at] for name, pair in types.items() for at in (0, 1) if pair[at] == kind}
+        if kind not in given.nodes:
+            every = ids.all_ids([*ends.values()])
+            none_known = {"known": np.zeros(len(every), dtype=np.bool_)}
+            found[kind] = NodeRows(every, none_known)
+        else:
+            found[kind] = NodeRows.read(
+                given.nodes[kind], [*ends.values()], mine, where=f"nodes.{kind}", learn_from=learn_from,
+                missing=missing, may_lack=True,
+            )  # fmt: skip
+        for (name, at), column in ends.items():
+            _check_join(kind, found[kind].ids, column, f"column {rows[name].names[at]!r} of the edges {name!r}")
+        if not ends:
+            notice(f"No edge table names nodes of type {kind!r}; they are not connected to anything.", mine)
+        every, positions = found[kind].placed([*ends.values()])
+        places |= {end: each.astype(np.int64) for end, each in zip(ends, positions, strict=True)}
+        found[kind] = found[kind].extended(every, mine)
+    if learn_from is not None and not any(learn_from in each.fields.get("aside", ()) for each in found.values()):
+        columns = dict.fromkeys(name for each in found.values() for name in each.columns)
+        raise Refusal(
+            "learn_from", f"names no column of a node table, got {learn_from!r}{suggest(learn_from, columns)}"
+        )
+    relations = []
+    for name, each in rows.items():
+        source, target, fields = places[name, 0], places[name, 1], each.others.edge_fields(notices)
+        events = each.others.events(source, target) if types[name][0] == types[name][1] else None
+        data = fields["edge_weight"], fields["edge_time"], events, given.edges[name].directed
+        relations.append(Relation(name, types[name], source, target, *data))
+    columns_of = {name: each.others for name, each in rows.items()}
+    nodes = {kind: _with_summaries(kind, each, relations, columns_of) for kind, each in found.items()}
+    graph = typed_graph(nodes, relations, given.name)
+    lines = [
+        each.line(kind, nodes[kind], [places[name, at] for name, at in places if types[name][at] == kind])
+        for kind, each in found.items()
+    ]
+    return graph, lines + [each.line(name, types[name]) for name, each in rows.items()]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one edge table: ids of both ends, and the other columns."""
+
+    columns: Sequence[str]  # names of all columns
+    names: tuple[str, str]  # of the two with the ids
+    ends: tuple[pl.Series, pl.Series]
+    others: EdgeColumns
+    known: pl.Series | None = None  # the column of known cases, if the table has it
+    ours: bool = False  # whether hopsight wrote the table
+    directed: bool = False  # because such a table says so
+
+    @classmethod
+    def read(
+        cls,
+        given: EdgeTable,
+        notices: list[str] | None,
+        *,
+        where: str = "",
+        learn_from: str | None = None,
+        is_alone: bool = True,
+    ) -> Rows:
+        """Read an edge table; ``where`` is its place in a description, and options of one alone name its columns."""
+        place = resolve(given.file)
+        with reading(place):
+            table = open_table(place, header=given.header, notices=notices)
+            # The ends of a relation between two types share no values that could tell them.
+            names = find_ends(table.names, given.source, given.target, head=None if where else table.head, where=where)
+            rest = [name for name in table.names if name not in names]
+            for key in ("weight", "time"):
+                check_column(_option(where, key), getattr(given, key), table.names)
+            for key in ("ignore", "category") if is_alone else ():
+                for name in getattr(given, key):
+                    check_column(_option(where, key), name, rest)
+            if learn_from is not None and learn_from in (*names, given.weight, given.time):
+                raise Refusal("learn_from", f"names the column {learn_from!r}, which is read as something else")
+            if not where:
+                state_ends(names, (given.source, given.target), notices)
+            aside = [name for name in rest if name == learn_from]
+            if is_alone and not where and not aside:
+                check_column("learn_from", learn_from, table.names)
+            others = [name for name in rest if name not in (DIRECTED, *given.ignore, *aside)]
+            category = [name for name in given.category if name in others]
+            category += _codes(table, others, (*category, given.weight, given.time), notices)
+            ours = [name for name in rest if name == DIRECTED]
+            frame = table.read([*names, *others, *aside, *ours], text=[*names, *category, *aside])
+            frame = ids.with_ids(frame, names, typed=table.typed, notices=notices)
+            known = frame[aside[0]] if aside else None
+            ends = (frame[names[0]], frame[names[1]])
+            if ours:
+                directed = bool((frame[DIRECTED].cast(pl.Int64) == 1).any())
+                return cls(
+                    table.names, names, ends, own_edges(frame.select(others), *OUR_COLUMNS), known, True, directed
+                )
+            if not frame.height:
+                raise ValueError("it has a header but no edges")
+            found = edge_columns(
+                frame, others, weight_column=given.weight, time_column=given.time, category=category, notices=notices
+            )
+        return cls(table.names, names, ends, found, known)
+
+    def line(self, name: str, types: tuple[str, str]) -> str:
+        """Return what was understood of the table of a relation."""
+        ends = f"{types[0]} ({self.names[0]!r}) to {types[1]} ({self.names[1]!r})"
+        named = (("weight", self.others.weight), ("time", self.others.time))
+        data = [f"{what} {column!r}" for what, column in named if column]
+        return f"{name}: {plural(len(self.ends[0]), 'edge row')}, {', '.join([ends, *data])}"
+
+
+@dataclass(frozen=True)
+class NodeRows:
+    """The nodes of one type: their ids in the order of their table, and the fields of a graph that it gives."""
+
+    ids: pl.Series
+    fields: dict[str, Any]
+    id_name: str = ""  # of a table; without one, nodes are the ids that edges name
+    columns: Sequence[str] = ()  # of the table, without the id
+    n_rows: int = 0  # of the table
+
+    @classmethod
+    def read(
+        cls,
+        given: NodeTable,
+        ends: Sequence[pl.Series],
+        notices: list[str] | None,
+        *,
+        where: str = "",
+        learn_from: str | None = None,
+        of_edges: Sequence[str] = (),
+        sides: Sides | None = None,
+        ours: bool = False,
+        **how: Any,
+    ) -> NodeRows:
+        """Read a node table, whose ids are to be those of some ends of edges.
+
+        ``where`` is its place in a description; without one, options may also name columns ``of_edges``. ``how`` are
+        other parameters of :func:`hopsight.io.nodes.node_fields`.
+        """
+        place = resolve(given.file)
+        with reading(place):
+            table = open_table(place, notices=notices)
+            check_column(_option(where, "id"), given.id, table.names)
+            is_prefixed = sides is not None and sides.prefixed
+            id_name = given.id or _find_joining(table, () if is_prefixed else ends, notices)
+            names = [name for name in table.names if name != id_name]
+            lists = {
+                key: [name for name in getattr(given, key) or () if name in names or name not in of_edges]
+                for key in ("attributes", "ignore", "category")
+            }
+            lists |= {key: [getattr(given, key)] for key in ("label", "type", "name")}
+            for key, chosen in lists.items():
+                for name in chosen:
+                    check_column(_option(where, key), name, names)
+            if not where and learn_from not in of_edges:
+                check_column("learn_from", learn_from, [*names, *of_edges])
+            known = learn_from if learn_from in names else None
+            named = {given.label, given.type, given.name, known}
+            used = [name for name in given.attributes or names if name not in lists["ignore"]]
+            kept = [name for name in names if name in used or name in named]
+            category = [name for name in lists["category"] if name in kept]
+            category += _codes(table, kept, (*category, *named), notices)
+            frame = table.read([id_name, *kept], text=[id_name, *category])
+            frame = ids.with_ids(frame, (id_name,), typed=table.typed, notices=notices)
+            if not frame.height:
+                raise ValueError("it has a header but no rows")
+            fields = node_fields(
+                kept, frame.__getitem__, frame.height, label=given.label, name_column=given.name,
+                type_column=given.type, learn_from=known, category=category, ours=ours, notices=notices, **how,
+            )  # fmt: skip
+            own = frame[id_name] if sides is None else sides.ids_of_nodes(frame[id_name], fields)
+            ids.check_unique(own)
+        return cls(own, fields, id_name, names, frame.height)
+
+    def placed(self, ends: Sequence[pl.Series]) -> tuple[pl.Series, tuple[Any, ...]]:
+        """Return all ids, those that only edges have last, and the positions of ends of edges among them."""
+        own, *columns = ids.same_type(self.ids, *ends)
+        return ids.positions(own, *columns)
+
+    def extended(self, every: pl.Series, notices: list[str] | None) -> NodeRows:
+        """Return the nodes with those that only edges have, after a notice."""
+        unlisted = every[len(self.ids) :]
+        if not len(unlisted):
+            return replace(self, ids=every)
+        ids.notice_unknown(unlisted, None, notices)
+        return replace(self, ids=every, fields=with_unknown(self.fields, self.n_rows, unlisted.to_list(), None))
+
+    def line(self, kind: str, nodes: Nodes, ends: Sequence[Any]) -> str:
+        """Return what was understood of the table of a type."""
+        used, n_more, table = nodes.fields.get("attribute_names", ()), len(self.ids) - self.n_rows, "no table"
+        if self.id_name:
+            n_joined = np.unique(np.concatenate(ends)).size - n_more if ends else 0
+            more = f", {n_more:,} in edges only" if n_more else ""
+            table = f"id {self.id_name!r}, {n_joined:,} of them in edges{more}"
+        labels = ", with labels" if "labels" in self.fields else ""
+        listed = f": {', '.join(used[:SHOWN])}{', …' if len(used) > SHOWN else ''}" if used else ""
+        counted = f"{plural(len(self.ids), 'node')} ({table}){labels}"
+        return f"{kind}: {counted}, {plural(len(used), 'attribute')}{listed}"
+
+
+def _with_summaries(
+    kind: str, rows: NodeRows, relations: Sequence[Relation], columns: Mapping[str, EdgeColumns]
+) -> Nodes:
+    """Return the nodes of a type with the attributes that its relations derive, in the order of ids."""
+    n_nodes, blocks, names = len(rows.ids), [], []
+    if "attributes" in rows.fields:
+        own = rows.fields["attributes"]
+        blocks.append(own.toarray() if sp.issparse(own) else np.asarray(own))
+        names += list(rows.fields["attribute_names"])
+    place = rows.ids.rank("ordinal").to_numpy().astype(np.int64) - 1
+    for each in relations:
+        if kind not in each.types or not columns[each.name]:
+            continue
+        within = each.types[0] == each.types[1]
+        n_other = 0 if within else int(max(each.source.max(initial=0), each.target.max(initial=0))) + 1
+        source, target = (
+            place[end] if mine == kind else end + n_nodes
+            for mine, end in zip(each.types, (each.source, each.target), strict=True)
+        )
+        wanted = ("sent", "received") if within else (("sent",) if each.types[0] == kind else ("received",))
+        directed = each.directed or not within
+        edges = EdgeRows(source, target, *columns[each.name].summarized(), directed=directed)
+        matrix, words = derive(edges, n_nodes + n_other, wanted)
+        found = np.asarray(matrix)[:n_nodes][place]
+        words = words if within else [word.replace(f" {wanted[0]}", "") for word in words]
+        chosen = [at for at, word in enumerate(words) if word not in COUNTS and np.ptp(found[:, at]) > 0]
+        blocks.append(found[:, chosen])
+        names += [f"{each.name}: {words[at]}" for at in chosen]
+    fields: dict[str, Any] = {
+        key: rows.fields[key] for key in ("labels", "node_names", "known", "aside") if key in rows.fields
+    }
+    if names:
+        fields |= {"attributes": np.hstack(blocks), "attribute_names": distinct(names)}
+    values = _values(rows.ids)
+    return Nodes(values if isinstance(values, np.ndarray) else np.array(values, dtype=object), fields)
+
+
+def _check_join(kind: str, own: pl.Series, column: pl.Series, place: str) -> None:
+    """Refuse a relation none of whose ids is in the table of its type."""
+    known, ends = ids.same_type(own, column)
+    if not ends.is_in(known.implode()).any():
+        raise ValueError(
+            f"none of the ids in {place}, such as {shortened(ends[0])}, is an id of type {kind!r}, such as "
+            f"{shortened(known[0])}: name another column or type"
+        )
+
+
+def _types(name: str, ends: tuple[str, str], graph: Description) -> tuple[str, str]:
+    """Return the types of both ends: given, or the only one, or the one that the column is called after."""
+    given = graph.edges[name]
+    listed = [*graph.nodes]
+    named = [kind for each in graph.edges.values() for kind in (each.source_type, each.target_type) if kind]
+    known = list(dict.fromkeys([*listed, *named]))
+    found = []
+    for key, kind, column in (
+        ("source_type", given.source_type, ends[0]),
+        ("target_type", given.target_type, ends[1]),
+    ):
+        words = normalized_name(column).split("_")
+        if kind is None:
+            kind = known[0] if len(known) == 1 else next((each for each in known if each.lower() in words), None)
+        if kind is None:
+            raise ValueError(f"column {column!r} may hold ids of any type: say {key} of the edges {name!r}")
+        if kind not in listed and get_close_matches(kind, listed, cutoff=MISSPELLED):  # a type needs no table
+            raise ValueError(
+                f"{key} of the edges {name!r}: there is no table of nodes of type {kind!r}{suggest(kind, listed)}"
+            )
+        found.append(kind)
+    return found[0], found[1]
 
 
 def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None = None) -> None:
@@ -173,42 +520,11 @@ def notice_unused(names: Sequence[str], notices: list[str] | None) -> None:
         notice(f"Left out the {columns} {listed} of the edge list: edges have no attributes.", notices)
 
 
-@dataclass(frozen=True)
-class _EdgeTable:
-    """The ids of both ends of every row, the other columns, and the column of known cases if it has that."""
-
-    sources: pl.Series
-    targets: pl.Series
-    others: EdgeColumns
-    known: pl.Series | None
-    directed: bool = False  # because the table says so
-
-    @classmethod
-    def read(
-        cls, table: Table, ends: tuple[str, str], *, ignore: Sequence[str], learn_from: str | None, **options: Any
-    ) -> _EdgeTable:
-        """Read the rows of an edge list."""
-        if learn_from is not None and learn_from in (*ends, options["weight_column"], options["time_column"]):
-            raise Refusal("learn_from", f"names the column {learn_from!r}, which is read as something else")
-        for parameter in ("weight_column", "time_column"):
-            check_column(parameter, options[parameter], table.names)
-        aside = [name for name in table.names if name == learn_from]
-        others = [name for name in table.names if name not in (*ends, DIRECTED, *ignore, *aside)]
-        named = (*options["category"], options["weight_column"], options["time_column"])
-        codes = _codes(table, others, named, options["notices"])
-        options["category"] = [*options["category"], *codes]
-        ours = [DIRECTED] if DIRECTED in table.names else []
-        frame = table.read([*ends, *others, *aside, *ours], text=[*ends, *options["category"], *aside])
-        frame = ids.with_ids(frame, ends, typed=table.typed, notices=options["notices"])
-        sources, targets = (frame[end] for end in ends)
-        known = frame[aside[0]] if aside else None
-        if ours:
-            found, directed = own_edges(frame.select(others), *OUR_COLUMNS), frame[DIRECTED].cast(pl.Int64) == 1
-            return cls(sources, targets, found, known, bool(directed.any()))
-        if not frame.height:
-            raise ValueError("it has a header but no edges")
-        options["category"] = [name for name in options["category"] if name in others]
-        return cls(sources, targets, edge_columns(frame, others, **options), known)
+def _option(where: str, key: str) -> str:
+    """Return the parameter that names a column: of :func:`hopsight.load`, or of a table in a description."""
+    if where:
+        return f"{where}.{key}"
+    return f"{key}_column" if key in ("id", "weight", "time", "type", "name") else key
 
 
 def _codes(table: Table, names: Sequence[str], named: Sequence[str | None], notices: list[str] | None) -> list[str]:
@@ -219,73 +535,21 @@ def _codes(table: Table, names: Sequence[str], named: Sequence[str | None], noti
     return found
 
 
-def _check_without_nodes(names: Sequence[str], ends: tuple[str, str], **options: Any) -> None:
+def _check_without_nodes(given: NodeTable) -> None:
     """Refuse options that name columns of the node table where there is none."""
-    for parameter in ("label", "id_column", "type_column", "name_column"):
-        if options.get(parameter) is not None:
-            raise Refusal(
-                parameter,
-                f"names a column of the node table, and there is none; pass {option('nodes')}, or leave it out",
-            )
-    for parameter in ("ignore", "category"):
-        for name in options.get(parameter, ()):
-            check_column(parameter, name, [name for name in names if name not in ends])
+    for key in ("label", "id", "type", "name"):
+        if getattr(given, key) is not None:
+            none = f"names a column of the node table, and there is none; pass {option('nodes')}, or leave it out"
+            raise Refusal(_option("", key), none)
 
 
-@dataclass(frozen=True)
-class _NodeTable:
-    """The ids of the nodes, and the fields of the graph that come from their table."""
-
-    ids: pl.Series
-    fields: dict[str, Any]
-
-    @classmethod
-    def read(
-        cls,
-        nodes: Any,
-        id_column: str | None,
-        edge_names: Sequence[str],
-        sides: Sides,
-        *,
-        learn_from: str | None,
-        notices: list[str] | None,
-        **options: Any,
-    ) -> _NodeTable:
-        """Read a node table; options that name columns of the edge list only are not for it."""
-        with reading(nodes):
-            table = open_table(nodes, notices=notices)
-            id_name = _find_joining(table, sides, notices) if id_column is None else find_id(table.names, id_column)
-            names = [name for name in table.names if name != id_name]
-            for parameter in ("ignore", "category"):
-                given = options.get(parameter, ())
-                options[parameter] = [name for name in given if name in names or name not in edge_names]
-            if learn_from not in edge_names:
-                check_column("learn_from", learn_from, [*names, *edge_names])
-            options["learn_from"] = learn_from if learn_from in names else None
-            single = ("label", "learn_from", "type_column", "name_column")
-            named = (*options["category"], *(options.get(each) for each in single))
-            codes = _codes(table, [name for name in names if name not in options["ignore"]], named, notices)
-            options["category"] = [*options["category"], *codes]
-            left_out = {*options["ignore"]} - {id_name, learn_from}
-            frame = table.read(
-                [name for name in table.names if name not in left_out], text=[id_name, *options["category"]]
-            )
-            frame = ids.with_ids(frame, (id_name,), typed=table.typed, notices=notices)
-            if not frame.height:
-                raise ValueError("it has a header but no rows")
-            fields = node_fields(names, frame.__getitem__, frame.height, notices=notices, **options)
-            node_ids = sides.ids_of_nodes(frame[id_name], fields)
-            ids.check_unique(node_ids)
-        return cls(node_ids, fields)
-
-
-def _find_joining(table: Table, sides: Sides, notices: list[str] | None) -> str:
+def _find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | None) -> str:
     """Return the column with the node ids: the one called so, unless few ids of the edges are in it and more elsewhere.
 
     A column of customers and one of accounts may both be called ids; the edges say which one is meant.
     """
     called = find_id(table.names, None)
-    wanted = [end.head(ENOUGH).cast(pl.String).unique() for end in (sides.sources, sides.targets)]
+    wanted = [end.head(ENOUGH).cast(pl.String).unique() for end in ends]
 
     def share(name: str) -> float:
         values = table.read([name], text=[name])[name]
@@ -294,7 +558,7 @@ def _find_joining(table: Table, sides: Sides, notices: list[str] | None) -> str:
         column = ids.as_ids(values, typed=table.typed).cast(pl.String)
         return max(float(end.is_in(column.implode()).mean() or 0.0) for end in wanted)  # type: ignore[arg-type]
 
-    if sides.prefixed or share(called) >= MOST:
+    if not wanted or share(called) >= MOST:
         return called
     best = max(table.names, key=lambda name: (share(name), name == called))
     if best != called and share(best) >= MOST:

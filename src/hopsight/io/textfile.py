@@ -44,7 +44,6 @@ class TextTable:
     has_header: bool
     comment: str | None = None
     content: bytes | None = None  # the table in UTF-8, if it is not the file itself
-    is_changed: bool = False  # whether the content is not just the unpacked file
     guarded: bool = False  # whether hopsight put a ' before texts that spreadsheets take for formulas
     first_rows: Sequence[Sequence[str]] = ()  # cells of the first rows, without the header
     padded: bool = False  # whether spaces around cells mean nothing, as in "ann, bo, 7"
@@ -107,7 +106,7 @@ def open_text(
     ``column1, column2, …``. The encoding is by default UTF-8, UTF-16 with a byte order mark, or else Windows-1252 with
     a notice.
     """
-    content, is_changed = _content(path, encoding, notices)
+    content = text_content(path, encoding, notices)
     start = _start(path, content).decode(errors="replace").removeprefix("\ufeff")
     whole = list(io.StringIO(start, newline=""))
     lines = [line for line in whole if line.strip()]
@@ -125,7 +124,7 @@ def open_text(
             notices,
         )
         content = _below(path.read_bytes() if content is None else content, whole.index(lines[n_before]))
-        lines, is_changed = lines[n_before:], True
+        lines = lines[n_before:]
     rows = _rows(lines, separator)
     if separator == " ":
         content = _single_spaces(path if content is None else content)
@@ -140,22 +139,14 @@ def open_text(
     names = tuple(rows[0]) if named else _remark_names(remarks, separator, len(rows[0]))
     if not named and header is None:
         notice(f"{path.name} has no header; its columns are called {_listed(names)}.", notices)
-    is_changed |= separator == " "
     check_filled(path, content, b"\n", len(names))
     own = unguarded_names(names) if named else None
     first = [row for row in rows[named:] if len(row) == len(names)]
-    return TextTable(
-        path, own or names, separator, named, comment, content, is_changed | padded, own is not None, first, padded
-    )
+    return TextTable(path, own or names, separator, named, comment, content, own is not None, first, padded)
 
 
 def text_content(path: Path, encoding: str | None = None, notices: list[str] | None = None) -> bytes | None:
     """Return the text of a file as UTF-8 with usual line ends, or None if the file itself is that already."""
-    return _content(path, encoding, notices)[0]
-
-
-def _content(path: Path, encoding: str | None, notices: list[str] | None) -> tuple[bytes | None, bool]:
-    """Return the text, or None, and whether it is another one than that of the unpacked file."""
     content = unpacked(path)
     with io.BytesIO(content) if content is not None else path.open("rb") as file:
         start = file.read(4)
@@ -170,10 +161,10 @@ def _content(path: Path, encoding: str | None, notices: list[str] | None) -> tup
     elif not fits:
         raise ValueError(f"its text is not {found.upper()}; name its encoding, such as '{path.name}?encoding=cp1251'")
     if found in ("utf-8", "utf-8-sig") and line_ends != "\r":
-        return content, False
+        return content
     content = path.read_bytes() if content is None else content
     text = _decoded(content, found)
-    return (text.replace("\r", "\n") if line_ends == "\r" else text).encode(), True
+    return (text.replace("\r", "\n") if line_ends == "\r" else text).encode()
 
 
 def _decoded(content: bytes, encoding: str) -> str:

@@ -9,17 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hopsight.checks import option, shortened
+from hopsight.checks import check_choice, option, shortened
 from hopsight.io import rules
 from hopsight.io.edges import find_ends
 from hopsight.io.ids import notice_missing
-from hopsight.io.nodes import encode, node_fields
+from hopsight.io.nodes import (
+    NO_ATTRIBUTES,
+    Plan,
+    encode_column,
+    is_unread,
+    node_roles,
+    notice_filled,
+    plan_column,
+)
 from hopsight.io.notices import notice
 from hopsight.io.tables import find_id, notice_unused
 from hopsight.spark.blocks import id_type, lists_of, with_row_numbers
@@ -180,18 +188,6 @@ def _as_text(frame: DataFrame, column: str, are_integers: bool) -> Column:
     return (values.cast("bigint") if are_integers else values).cast("string")
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How a column becomes attributes."""
-
-    column: str
-    how: rules.TextKind | Literal["categories", "vectors"]
-    names: tuple[str, ...]
-    values: tuple[str, ...] = ()  # the categories, in order
-    fill: tuple[float, ...] = ()  # the number for an empty cell, per column of numbers
-    flagged: tuple[bool, ...] = ()  # whether another attribute flags its empty cells
-
-
 def plan_attributes(
     nodes: DataFrame,
     columns: Sequence[str],
@@ -204,46 +200,25 @@ def plan_attributes(
 ) -> list[Plan]:
     """Decide what each column of the node table becomes; column ``c`` is called ``_c`` in ``nodes``.
 
-    ``options`` are those of :func:`hopsight.io.nodes.node_fields`, whose notices and refusals these are.
+    ``options`` are those of :func:`hopsight.io.nodes.node_roles`, whose notices and refusals these are.
     """
     n_cells = sum(LIST_CELLS if kind.startswith("array") else 1 for _, kind in nodes.dtypes)
     first = nodes.filter(f"row < {max(PLANNED_CELLS // n_cells, FEWEST_ROWS)}").orderBy("row")
     rows = _as_polars(first.select(*(column_of(nodes, name).alias(name) for name in columns)).toArrow())
-    how: dict[str, Any] = {"missing": missing, "category": category, "ours": ours}
     found: list[str] = []
-    fields = node_fields(columns, rows.__getitem__, rows.height, notices=found, **how, **options)
-    for text in found:
-        shown = text.endswith(AS_NAME) and text.removesuffix(AS_NAME).removeprefix("Show ")
-        notice(f"Left out {shown}: the Spark engine shows ids, not names." if shown else text, notices)
+    check_choice("missing", missing, rules.MISSING)
+    how: dict[str, Any] = {"category": category, "ours": ours, "notices": found}
+    fields, used = node_roles(columns, rows.__getitem__, rows.height, **how, **options)
     if len(set(fields.get("node_types", ()))) > 1:
         raise ValueError(f"the Spark engine has no types of nodes; leave out {option('engine', 'spark')}")
-    plans = (plan_column(rows[name], **how) for name in columns)
-    used = set(fields["attribute_names"])
-    return [plan for plan in plans if plan is not None and used.issuperset(plan.names)]
-
-
-def plan_column(column: pl.Series, **how: Any) -> Plan | None:
-    """Return what the local engine makes of a column, or None if it makes no attribute of it.
-
-    ``how`` are the options of :func:`hopsight.io.nodes.encode`.
-    """
-    import polars as pl
-
-    try:
-        _, names = encode([column], len(column), notices=[], **how)
-    except ValueError:  # not an attribute: the table as a whole was accepted
-        return None
-    name, kind = column.name, cast("Any", "numbers")
-    if all(each.startswith(f"{name}=") for each in names):
-        return Plan(name, "categories", tuple(names), values=tuple(each.removeprefix(f"{name}=") for each in names))
-    if column.dtype in (pl.List, pl.Array):
-        kind = "vectors"
-    elif column.dtype in (pl.String, pl.Categorical, pl.Enum):
-        kind = rules.text_kind(name, rules.TextSummary.of(column.cast(pl.String)))
-    matrix = _matrix(column, kind)
-    entries = [f"{name}_{place}" for place in range(matrix.shape[1])] if kind == "vectors" else [name]
-    flagged = tuple(rules.missing_name(entry) in names for entry in entries)
-    return Plan(name, kind, tuple(names), fill=tuple(np.nanmean(matrix, axis=0).tolist()), flagged=flagged)
+    plans = [plan for name in used if (plan := plan_column(rows[name], missing=missing, **how)) is not None]
+    if not plans:
+        raise ValueError(NO_ATTRIBUTES)
+    notice_filled(plans, missing, found, typed=False)
+    for text in found:
+        shown = text.endswith(AS_NAME) and text.removesuffix(AS_NAME).removeprefix("Used ")
+        notice(f"Left out {shown}: the Spark engine shows ids, not names." if shown else text, notices)
+    return plans
 
 
 def encode_attributes(nodes: DataFrame, plans: Sequence[Plan]) -> DataFrame:
@@ -254,7 +229,7 @@ def encode_attributes(nodes: DataFrame, plans: Sequence[Plan]) -> DataFrame:
             if not batch.num_rows:
                 continue
             frame = _as_polars(batch)
-            matrix = np.hstack([encode_column(frame[f"_{plan.column}"], plan) for plan in plans])
+            matrix = np.hstack([encode_block(frame[f"_{plan.column}"], plan) for plan in plans])
             columns = [batch.column("id"), batch.column("row"), lists_of(matrix)]
             yield pa.RecordBatch.from_arrays(columns, ["id", "row", "features"])
 
@@ -262,41 +237,15 @@ def encode_attributes(nodes: DataFrame, plans: Sequence[Plan]) -> DataFrame:
     return chosen.mapInArrow(encode_batches, f"id {id_type(nodes)}, row long, features array<double>")
 
 
-def encode_column(column: pl.Series, plan: Plan) -> NDArray[np.float64]:
-    """Return the attributes made from one batch of a column; a value that the planned rows lack is no category."""
-    import polars as pl
+def encode_block(column: pl.Series, plan: Plan) -> NDArray[np.float64]:
+    """Return the attributes made from one block of a column, ∞ where a cell is something else than in the planned rows.
 
-    if plan.how == "categories":
-        words = column.cast(pl.String).str.strip_chars().replace("", None).fill_null(rules.MISSING_CATEGORY).to_numpy()
-        found = words[:, None] == np.array(plan.values, dtype=object)
-        if rules.OTHER_CATEGORY in plan.values:
-            found[:, plan.values.index(rules.OTHER_CATEGORY)] |= ~found.any(axis=1)
-        return found.astype(np.float64)
-    matrix, columns = _matrix(column, plan.how), []
-    empty = np.isnan(matrix)
-    for place, flagged in enumerate(plan.flagged):
-        columns.append(np.where(empty[:, place], plan.fill[place], matrix[:, place]))
-        columns += [empty[:, place].astype(np.float64)] if flagged else []
-    return np.column_stack(columns)
-
-
-def _matrix(column: pl.Series, how: Any) -> NDArray[np.float64]:
-    """Return the numbers that a column holds, one row per cell, NaN where it is empty and ∞ where it is something else.
-
-    The planned rows have nothing else, but later ones may: :func:`hopsight.spark.graph.fit_transform` refuses it.
+    :func:`hopsight.spark.graph.fit_transform` refuses it.
     """
-    import polars as pl
-
-    if how == "vectors":
-        lists = column.cast(pl.List(pl.Float64))
-        return lists.list.explode().to_numpy().reshape(len(column), -1)
-    if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
-        numbers = rules.as_days(column) if column.dtype.is_temporal() else column.cast(pl.Float64)
-        return numbers.fill_null(np.nan).to_numpy()[:, None]
-    text = column.cast(pl.String)
-    words = text.str.strip_chars().str.to_lowercase()
-    unread = pl.when(words.is_in(rules.EMPTY_NUMBERS).fill_null(True)).then(np.nan).otherwise(np.inf)
-    return pl.select(pl.coalesce(rules.text_numbers(text, how), unread)).to_series().to_numpy()[:, None]
+    values = encode_column(column, plan)
+    matrix: NDArray[np.float64] = (values.toarray() if hasattr(values, "toarray") else values).astype(np.float64)
+    matrix[is_unread(column, plan), 0] = np.inf
+    return matrix
 
 
 def _as_polars(batch: pa.RecordBatch | pa.Table) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from hopsight.io.edges import edge_columns, find_ends, find_time, is_currency_na
 from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column, read_flags
 from hopsight.io.notices import notice
-from hopsight.io.rules import WEIGHT_NAMES, WRITTEN, TextSummary, first_known, text_kind, text_numbers
+from hopsight.io.rules import WEIGHT_NAMES, WRITTEN, first_known, text_kind, text_numbers
 from hopsight.io.sources import reading
 from hopsight.io.tables import find_id, read_tables
 from hopsight.preprocess import AttributeTransform
@@ -314,22 +314,15 @@ def _event_rows(frame: pl.DataFrame, columns: Columns, typed: bool, first: int, 
 
 def _amount_form(table: Table, name: str) -> str:
     """Return how the amounts in a column are written; all rows decide whether 1.234 is more than a thousand."""
-    first, summary = 0, None
-    for block in table.blocks([name], CHUNK, text=()):
-        column = block[name]
-        if column.dtype != pl.String:
-            return PLAIN
-        found = TextSummary.of(column, np.arange(first, first + len(column)))
-        summary = found if summary is None else summary + found
-        first += len(column)
-    holds = PLAIN if summary is None else text_kind(name, summary)
+    column = table.read([name], text=())[name]
+    holds = text_kind(column) if column.dtype == pl.String else PLAIN
     return holds if holds in WRITTEN else PLAIN
 
 
 def _numbers(column: pl.Series, form: str | None) -> NDArray[np.float64]:
     """Return amounts; an empty cell is NaN and not judged."""
     if column.dtype == pl.String:
-        numbers = text_numbers(column, "numbers" if form == PLAIN else form)  # type: ignore[arg-type]
+        numbers = text_numbers(column, "numbers" if form == PLAIN else str(form))
         empty = column.is_null() | (column.str.strip_chars() == "")
     else:
         numbers, empty = column.cast(pl.Float64, strict=False), column.is_null()
