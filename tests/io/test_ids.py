@@ -31,6 +31,7 @@ def test_one_node_stays_one_node(tmp_path: Path, suffix: str) -> None:
     [
         (["001", "1", "x"], "2 node ids, such as '001' and '1', differ only in leading zeros"),
         (["Zo\u00eb", "Zoe\u0308", "x"], "differ only in how accents are encoded and are read as different nodes"),
+        (["ann", "an\u200bn", "x"], r"such as 'ann' and 'an\u200bn', differ only in characters that are not seen"),
     ],
 )
 def test_ids_that_differ_only_in_form_are_named(ids: list[str], words: str) -> None:

@@ -286,6 +286,33 @@ def test_connections(tmp_path: Path) -> None:
                 load((connection, "SELECT * FROM nowhere"), nodes=NODES)
 
 
+def test_what_has_no_table_is_named(database: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "empty.zip", "w"):
+        pass
+    (tmp_path / "object.json").write_text("{}")
+    is_sqlite = database.suffix == ".db"
+    with closing(sqlite3.connect(database) if is_sqlite else duckdb.connect(str(database))) as connection:
+        connection.execute("CREATE TABLE gone (a)" if is_sqlite else "CREATE TABLE gone (a INT)")
+        connection.execute("CREATE VIEW broken AS SELECT * FROM gone")
+        connection.execute("DROP TABLE gone")
+        connection.commit()
+    for source, words in (
+        (tmp_path / "empty.zip", "it is an archive without files"),
+        (tmp_path / "object.json", "an edge list needs two columns, but there is none"),
+        (f"{database}?table=broken", r"its view 'broken' cannot be evaluated \(.*gone"),
+    ):
+        with pytest.raises(ValueError, match=rf"cannot read .*: {words}"):
+            load(source)
+
+
+def test_a_refusal_of_the_graph_names_the_file_it_is_read_from(tmp_path: Path) -> None:
+    pl.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "x": [1e308, 1e308]}).write_parquet(
+        tmp_path / "e.parquet"
+    )
+    with pytest.raises(ValueError, match=r"cannot read .*e\.parquet: attributes must be finite"):
+        load(tmp_path / "e.parquet", derive="sent,received", notices=[])
+
+
 def test_values_of_several_types_in_one_sqlite_column_become_text(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "bank.db")) as connection:
         connection.execute("CREATE TABLE pay (a, b, c)")

@@ -573,11 +573,14 @@ def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None)
     is_text = column.dtype in (pl.String, pl.Categorical)
     numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) if is_text else column
     if column.dtype.is_numeric() or (is_text and numbers.null_count() == column.null_count()):
-        seconds, unit = rules.number_seconds(_finite(numbers.cast(pl.Float64)))
-        found.times[column.name] = seconds
+        numbers = _finite(numbers.cast(pl.Float64))
+        unit = number_unit(numbers)
+        found.times[column.name] = rules.in_seconds(numbers, unit)
         if unit is not None:
             found.dated[column.name] = "%Y%m%d" if unit == "dates" else "%Y-%m-%d"
-            notice_unit(column, unit, notices)
+            first = column.drop_nulls()[0]
+            shown = first if isinstance(first, str) else f"{first:.0f}"
+            notice(f"Read the times in column {column.name!r}, such as {shown}, as {unit}.", notices)
         return
     order = rules.slashed_order(column) if column.dtype == pl.String else None
     seconds = rules.as_seconds(column, order)
@@ -588,13 +591,6 @@ def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None)
     )
     found.times[column.name] = seconds
     found.dated[column.name] = rules.date_pattern(column, order)
-
-
-def notice_unit(column: pl.Series, unit: str, notices: list[str] | None) -> None:
-    """Say that numeric times were taken for dates, or for a unit other than seconds."""
-    first = column.drop_nulls()[0]
-    shown = first if isinstance(first, str) else f"{first:.0f}"
-    notice(f"Read the times in column {column.name!r}, such as {shown}, as {unit}.", notices)
 
 
 def _words(column: pl.Series) -> pl.Series:

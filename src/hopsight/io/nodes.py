@@ -79,18 +79,13 @@ def encode(
     ----------
     columns
         Series of ``n_rows`` values each, consumed one at a time.
-    missing
-        How to treat empty cells: ``"fill"`` numbers with the mean of their column and flag them in an attribute
-        ``column=(missing)``, fill them without a flag (``"mean"``), or ``"refuse"`` them. Empty categories get a
-        category of their own.
-    category
-        Columns that are categories even if they hold numbers; beyond 50 values, the rarest ones share a category.
+    missing, category
+        As for :func:`hopsight.load`. Empty categories get a category of their own; beyond 50 values of a ``category``,
+        the rarest ones share one.
     types
         The type of each node, if there are several: empty cells are filled with the mean of the node's own type.
     ours
         Whether hopsight wrote the table, so that numbers are attributes whatever their column is called.
-    notices
-        List that receives the notices.
 
     Returns
     -------
@@ -158,7 +153,8 @@ def plan_column(
     if rules.is_truth_name(name) and how != "vectors":
         known = column.str.strip_chars().cast(pl.Float64, strict=False) if how == "text" else _numbers(column, how)[0]
         if rules.are_whole(known):  # also 1, 0 and "unknown"; fractions are no labels: a column y may be a coordinate
-            rules.leave_out_truth(name, notices)
+            advice = f"; pass {option('label', name)} to evaluate with it"
+            rules.leave_out(name, "looks like ground truth", notices, advice)
             return None
     if how == "text":
         how = rules.text_kind(column)

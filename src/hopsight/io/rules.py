@@ -218,22 +218,13 @@ def clock_seconds(words: pl.Series) -> pl.Series:
     return as_seconds("1970-01-01 " + words.str.strip_chars())
 
 
-def number_seconds(numbers: pl.Series) -> tuple[pl.Series, str | None]:
-    """Return numeric times as seconds, and what they were if not seconds: 20240531, milliseconds and finer units.
+def number_unit(numbers: pl.Series) -> str | None:
+    """Return what numeric times are if not seconds, judged by their size: dates such as 20240531, or a finer unit.
 
     >>> import polars as pl
-    >>> number_seconds(pl.Series([19700102, 19700103]))[0].to_list()
-    [86400.0, 172800.0]
-    >>> seconds, unit = number_seconds(pl.Series([1.7e12, 1.8e12]))
-    >>> seconds.to_list(), unit
-    ([1700000000.0, 1800000000.0], 'milliseconds')
+    >>> number_unit(pl.Series([19700102, 19700103])), number_unit(pl.Series([1.7e12, 1.8e12]))
+    ('dates', 'milliseconds')
     """
-    unit = number_unit(numbers)
-    return in_seconds(numbers, unit), unit
-
-
-def number_unit(numbers: pl.Series) -> str | None:
-    """Return what numeric times are if not seconds, judged by their size: dates, or a finer unit."""
     known = numbers.drop_nulls().cast(pl.Float64)
     if not len(known) or not known.is_finite().all():
         return None
@@ -534,11 +525,6 @@ def are_whole(numbers: pl.Series) -> bool:
     """
     known = numbers.cast(pl.Float64).fill_nan(None).drop_nulls()
     return bool(((known == known.floor()) & (known.abs() < 2**53)).all())
-
-
-def leave_out_truth(name: str, notices: list[str] | None) -> None:
-    """Give notice of a column that nobody named and that looks like ground truth."""
-    leave_out(name, "looks like ground truth", notices, f"; pass {option('label', name)} to evaluate with it")
 
 
 def leave_out(name: str, reason: str, notices: list[str] | None, advice: str = "") -> None:
