@@ -305,6 +305,7 @@ def test_what_has_no_table_is_named(database: Path, tmp_path: Path) -> None:
             load(source)
 
 
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 def test_a_refusal_of_the_graph_names_the_file_it_is_read_from(tmp_path: Path) -> None:
     pl.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "x": [1e308, 1e308]}).write_parquet(
         tmp_path / "e.parquet"
