@@ -30,6 +30,17 @@ def with_attributes(graph: AttributedGraph, attributes: Any, **fields: Any) -> A
     return AttributedGraph(graph.adjacency, attributes, node_ids=graph.node_ids, **fields)
 
 
+FITTED: dict[tuple[type, int], Any] = {}  # by class and graph, which the detector keeps alive
+
+
+def fitted(make: Make, graph: AttributedGraph) -> Any:
+    """Return a detector with default settings that rules share; they only read it."""
+    key = type(make()), id(graph)
+    if key not in FITTED:
+        FITTED[key] = make().fit(graph)
+    return FITTED[key]
+
+
 def scores_of(make: Make, graph: Any, **settings: Any) -> np.ndarray:
     """Fit and return the scores; a detector may warn that its network collapsed, but of nothing else."""
     with warnings.catch_warnings():
@@ -51,7 +62,7 @@ def check_fit_returns_self(make: Make, graph: AttributedGraph) -> None:
 
 def check_scores_tell_nodes_apart(make: Make, graph: AttributedGraph) -> None:
     """Scores are finite, one per node, and not all equal."""
-    scores = make().fit(graph).decision_score_
+    scores = fitted(make, graph).decision_score_
     assert_scores(scores, graph.n_nodes)
     assert np.unique(scores.round(9)).size > graph.n_nodes // 4
 
@@ -66,7 +77,7 @@ def check_threshold_and_labels_follow_the_scores(make: Make, graph: AttributedGr
 
 def check_flags_follow_the_expected_false_alarms(make: Make, graph: AttributedGraph) -> None:
     """By default the level of a test decides, a lower one never flags more, and 0 flags none."""
-    model = make().fit(graph)
+    model = fitted(make, graph)
     assert model.contamination == "auto" and model.false_alarms == 0.1
     assert np.array_equal(model.label_, model.decision_score_ > model.threshold_)
     assert model.label_.sum() <= graph.n_nodes // 3  # so few nodes say little about what is usual
@@ -108,7 +119,7 @@ def check_seed_none_is_allowed(make: Make, graph: AttributedGraph) -> None:
 
 def check_global_random_state_is_unchanged(make: Make, graph: AttributedGraph) -> None:
     """Global random states of Python, NumPy and torch are neither used nor changed."""
-    first = make().fit(graph).decision_score_
+    first = fitted(make, graph).decision_score_
     random.seed(1)
     np.random.seed(1)  # noqa: NPY002
     torch.manual_seed(1)
@@ -133,7 +144,7 @@ def check_labels_do_not_matter(make: Make, graph: AttributedGraph) -> None:
 
 def check_names_do_not_matter(make: Make, graph: AttributedGraph) -> None:
     """Names of the graph and of its columns change no score."""
-    first = make().fit(graph).decision_score_
+    first = fitted(make, graph).decision_score_
     names = [f"column {i}" for i in range(graph.n_attributes)]
     renamed = with_attributes(graph, graph.attributes, attribute_names=names, name="another")
     assert np.array_equal(make().fit(renamed).decision_score_, first)
@@ -143,7 +154,7 @@ def check_renumbered_nodes_have_renumbered_scores(make: Make, graph: AttributedG
     """Scores follow their nodes, and a fitted model gives them to the nodes in any order."""
     order = np.random.default_rng(5).permutation(graph.n_nodes)
     moved = renumbered(graph, order)
-    model = make().fit(graph)
+    model = fitted(make, graph)
     expected = model.decision_score_[order]
     if model.transferable:
         assert spearmanr(model.decision_function(moved), expected).statistic > 0.95
@@ -185,7 +196,7 @@ def check_sparse_attributes_equal_dense_ones(make: Make, graph: AttributedGraph)
 
 def check_scale_of_attributes(make: Make, graph: AttributedGraph) -> None:
     """Attributes in units 1e12 times larger or smaller rank alike; a value of 5e11 among small ones is no problem."""
-    expected = scores_of(make, graph)
+    expected = fitted(make, graph).decision_score_
     for unit in (1e12, 1e-12):
         assert spearmanr(scores_of(make, with_attributes(graph, graph.attributes * unit)), expected).statistic > 0.9
     outlier = graph.attributes.copy()
@@ -253,7 +264,7 @@ def check_saved_detector_is_the_same(make: Make, graph: AttributedGraph) -> None
 
 def check_new_graphs_are_scored_or_refused(make: Make, graph: AttributedGraph) -> None:
     """``decision_function`` repeats the training scores within 1e-4, and scores other graphs or refuses them."""
-    model = make().fit(graph)
+    model = fitted(make, graph)
     np.testing.assert_allclose(model.decision_function(graph), model.decision_score_, atol=1e-4)
     other = dataclasses.replace(graph, attributes=graph.attributes[::-1])
     if model.transferable:
@@ -265,7 +276,7 @@ def check_new_graphs_are_scored_or_refused(make: Make, graph: AttributedGraph) -
 
 def check_columns_of_new_graphs_are_found_by_name(make: Make, graph: AttributedGraph) -> None:
     """Columns of new graphs may be in any order, for loaded models too; a missing column is refused."""
-    model = make().fit(graph)
+    model = fitted(make, graph)
     if not model.transferable:
         return
     other = two_groups(8, n_each=15)
@@ -297,7 +308,7 @@ def check_graphs_without_edges(make: Make, graph: AttributedGraph) -> None:
 
 def check_values_per_node_are_set(make: Make, graph: AttributedGraph) -> None:
     """``fit`` sets a finite value per node for everything that the class names in ``node_values``."""
-    model = make().fit(graph)
+    model = fitted(make, graph)
     for name in type(model).node_values:
         assert_scores(getattr(model, f"{name}_"), graph.n_nodes)
 
