@@ -41,6 +41,8 @@ def spark() -> Iterator[Any]:
         warnings.simplefilter("ignore")  # pyspark leaves sockets open while it starts
         patched.setenv("PYSPARK_SUBMIT_ARGS", quick)
         session = open_session("local[2]")
+        for name, value in {"wholeStage": "false", "factoryMode": "NO_CODEGEN"}.items():
+            session.conf.set(f"spark.sql.codegen.{name}", value)  # to compile a query takes longer than to run it
     with run_settings(session):  # those of Spark would make 200 tasks of a few rows
         yield session
     session.stop()
