@@ -47,10 +47,6 @@ def test_known_anomalies_are_counted_when_there_are_labels(run: Run, tables: Pat
     assert "fraud" not in json.loads(Path("hopsight-out/explanations.json").read_text())[0]["attributes"][0]["name"]
 
 
-def test_without_labels_nothing_is_said_about_them(run: Run, tables: Path) -> None:
-    assert "Known anomalies" not in detect(run, tables)[1]
-
-
 def test_hcm_writes_edges_and_its_own_columns(run: Run, tables: Path, tmp_path: Path) -> None:
     code, _, err = detect(
         run, tables, "--detector", "hcm", "--set", "n_epochs=6", "--set", "burn_in=3", "--set", "min_class_pairs=10"
@@ -85,18 +81,6 @@ def test_evidence_decides_and_is_a_column(run: Run, tables: Path, tmp_path: Path
     code, out, err = run("explain", "hopsight-out", rows[0]["node"])
     assert code == 0, err
     assert f"decided by {rows[0]['decided_by']}" in out
-
-
-def test_repeated_fits_have_a_stability(run: Run, tables: Path, tmp_path: Path) -> None:
-    code, out, err = detect(run, tables, *QUICK, "--repeat", 2)
-    assert code == 0, err
-    assert "stability" in out
-    with (tmp_path / "hopsight-out" / "scores.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert {float(row["stability"]) for row in rows} <= {0.0, 0.5, 1.0}
-    code, out, err = run("explain", "hopsight-out", rows[0]["node"])
-    assert code == 0, err
-    assert "Ranks 1 of 40" in out and "of the seeds" in out
 
 
 @pytest.mark.parametrize(

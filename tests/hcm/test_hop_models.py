@@ -132,12 +132,6 @@ def test_callback_sees_every_epoch_and_changes_nothing(
 
 
 @BOTH
-def test_a_loss_that_explodes_says_what_to_do(graph: AttributedGraph, name: str) -> None:
-    with pytest.raises(ValueError, match=r"no longer finite .* use a smaller lr"):
-        quick(name, optimizer="sgd", lr=1e9).fit(graph)
-
-
-@BOTH
 def test_graphs_without_edges_or_without_strangers_are_refused(name: str, rng: np.random.Generator) -> None:
     attributes = rng.normal(size=(6, 2))
     with pytest.raises(ValueError, match="has no edge"):

@@ -78,15 +78,6 @@ def test_other_edges_do_not_matter(named: AttributedGraph) -> None:
     assert some == {edge: whole[edge] for edge in some} and len(some) == len(whole) - 3
 
 
-def test_numbers_and_their_text_are_the_same_node(random_graph: AttributedGraph) -> None:
-    as_text = AttributedGraph(
-        random_graph.adjacency, random_graph.attributes, node_ids=[str(node) for node in random_graph.node_ids]
-    )
-    assert as_text.node_ids.dtype == object and random_graph.node_ids.dtype == np.int64
-    assert np.array_equal(edge_hashes(random_graph), edge_hashes(as_text))
-    assert np.array_equal(random_graph.node_hashes, as_text.node_hashes)
-
-
 def test_both_arcs_between_two_nodes_are_hidden_together() -> None:
     both_ways = AttributedGraph(np.ones((12, 12)), np.zeros((12, 1)), directed=True)
     hashes, splits = edge_hashes(both_ways), Splits(0, 2, 3)
@@ -94,12 +85,6 @@ def test_both_arcs_between_two_nodes_are_hidden_together() -> None:
         hidden = np.zeros((12, 12), dtype=bool)
         hidden[both_ways.edges[0], both_ways.edges[1]] = splits.of(hashes).hidden(fold)
         assert np.array_equal(hidden, hidden.T) and hidden.any() and not hidden.all()
-
-
-@pytest.mark.parametrize("strange", ["", "a\nb", "\ud800", "x" * 10_000, "日本"])
-def test_any_id_has_a_hash(strange: str) -> None:
-    ids = np.array(["plain", strange], dtype=object)
-    assert np.unique(id_hashes(ids)).size == 2
 
 
 def test_hashes_are_the_same_on_every_engine() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,21 +18,17 @@ from hopsight.io.npz import write_npz
 from hopsight.runs import results as tables
 from hopsight.runs.detect import detect
 from hopsight.runs.finished import compare, explain
-from hopsight.runs.folder import Stages
 from hopsight.runs.request import Request, Source
 from hopsight.runs.results import (
-    FILES,
     compare_with_labels,
     read_table,
     table_of,
     write_edges,
     write_groups,
-    write_results,
     write_scores,
     write_table,
 )
 from hopsight.system.cells import unguarded
-from toys import quick, two_groups
 
 STRANGE_IDS = [
     "=1+1",
@@ -59,21 +54,6 @@ def test_known_anomalies_are_counted(path_graph: AttributedGraph) -> None:
     truth = compare_with_labels(graph, np.array([0.3, 0.9, 0.5, 0.2, 0.1, 1.0]))
     assert truth == {"n_anomalies": 2, "n_found": 1, "roc_auc": 0.75}
     assert compare_with_labels(path_graph, np.arange(6.0)) is None
-
-
-def test_a_detector_with_evidence_writes_its_columns_and_groups(tmp_path: Path) -> None:
-    graph = two_groups(1, n_each=20)
-    model = quick("cross_hcm").fit(graph)
-    write_results(tmp_path, graph, model, 3, {"warnings": []}, Stages(lambda _: None, lambda *_: None))
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
-    header = (tmp_path / "scores.csv").read_text().splitlines()[0].split(",")
-    assert header[6:] == ["ahp", "iv", "hav", "misfit", "ring", "outlier", "activity", "lockstep", "decided_by"]
-    assert header == model.to_frame().columns
-    first = json.loads((tmp_path / "explanations.json").read_text())[0]
-    assert first["decided_by"] in model.evidence and len(first["evidence"]) == 5
-    groups = (tmp_path / "groups.csv").read_text().splitlines()
-    assert groups[0] == "group,kind,members,density,score,shared"
-    assert len(groups) == 1 + len(model.groups_)
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -225,7 +205,7 @@ def test_every_command_reads_both_kinds(both: tuple[Path, Path]) -> None:
     found = compare(*both)
     assert found.correlation == pytest.approx(1.0) and not found.moves
     first = read_table(table_of(both[0], "scores"))["node"][0]
-    explained = [explain(folder, first).score for folder in both]  # repeated fits: scores come from the table
+    explained = [explain(folder, first).score for folder in both]
     assert explained[0] == pytest.approx(explained[1], rel=1e-12)
 
 

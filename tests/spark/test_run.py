@@ -93,27 +93,6 @@ def test_the_folder_has_the_tables_of_the_local_engine(
 
 
 @needs_spark
-@pytest.mark.slow
-def test_the_scores_of_a_directed_graph_are_those_of_the_local_engine(small: tuple[Path, Path], tmp_path: Path) -> None:
-    options = ("--label", "hopsight_label", "--directed", "--top", "3")
-    assert detect(small, tmp_path / "spark", *options) == 0
-    settings = [part for setting in QUICK for part in ("--set", setting)]
-    more = ["--nodes", str(small[1]), "--out", str(tmp_path / "local"), "--quiet", *settings, *options]
-    assert main(["detect", str(small[0]), *more]) == 0
-    record = json.loads((tmp_path / "spark" / "run.json").read_text())
-    assert record["graph"]["directed"]
-    for name, key in (("scores", ["node"]), ("edges", ["source", "target"])):
-        found, wanted = (pl.read_csv(tmp_path / engine / f"{name}.csv").sort(key) for engine in ("spark", "local"))
-        assert found.columns == wanted.columns
-        for column in found.columns:
-            values = found[column].to_list(), wanted[column].to_list()
-            if found[column].dtype == pl.Float64:
-                assert values[0] == pytest.approx(values[1], rel=1e-4, abs=0.01 if name == "edges" else 1e-4), column
-            elif column != "rank":  # nearly equal scores may change places
-                assert values[0] == values[1], column
-
-
-@needs_spark
 def test_labels_are_learned_as_by_the_local_engine(small: tuple[Path, Path], tmp_path: Path) -> None:
     nodes = pl.read_csv(small[1])
     fraud = ["yes" if flag else "" if i % 3 else "no" for i, flag in enumerate(nodes["hopsight_label"])]

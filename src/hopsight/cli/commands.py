@@ -165,7 +165,7 @@ def explain(
 ) -> None:
     """Explain a node, the edge between two nodes, or a group of a finished run."""
     from hopsight.checks import printable
-    from hopsight.explanations.text import printable_json
+    from hopsight.runs.console import write, write_json
     from hopsight.runs.finished import explain as explain_run
     from hopsight.runs.folder import OVER_TIME
 
@@ -175,10 +175,10 @@ def explain(
         if node is None or group is not None:
             raise ValueError(f"{folder} is a run over time, which has no groups: name a node, or a source and a target")
         found = explain_node(folder, node) if target is None else explain_pair(folder, node, target)
-        typer.echo(printable_json(found) if as_json else printable(found["summary"]))
+        write_json(found) if as_json else write(printable(found["summary"]))
         return
     reasons = explain_run(folder, node, target, group=group)
-    typer.echo(printable_json(reasons.to_dict()) if as_json else str(reasons))
+    write_json(reasons.to_dict()) if as_json else write(str(reasons))
 
 
 def compare(
@@ -188,11 +188,11 @@ def compare(
     as_json: options.Json = False,
 ) -> None:
     """Show what changed between two runs: nodes, flags, ranks and settings."""
-    from hopsight.explanations.text import printable_json
+    from hopsight.runs.console import write, write_json
     from hopsight.runs.finished import compare as compare_runs
 
     found = compare_runs(first, second, top=top)
-    typer.echo(printable_json(found.to_dict()) if as_json else str(found))
+    write_json(found.to_dict()) if as_json else write(str(found))
 
 
 def review(

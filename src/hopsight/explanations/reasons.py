@@ -114,15 +114,11 @@ class AttributeGap:
 
     def in_short(self, n_neighbors: int) -> str:
         """Say the same in a few words."""
-        if self.category is not None:
-            own, common = printable(self.category.value), printable(self.category.common)
-            share = "" if n_neighbors == 1 else f" {self.category.common_share:.0%}"
-            who = f"neighbor{'' if n_neighbors == 1 else 's'}{share} {common}"
-            return f"{printable(self.category.name)} {own} ({who})"
-        short = printable(shown_name(self.name).removesuffix(FOR_COUNT))
-        theirs = self.range if self.share is None else f"{self.share:.0%} have 1"
+        name, own, theirs, *_ = self.cells()
+        if self.category is not None and n_neighbors == 1:
+            theirs = printable(self.category.common)
         who = "neighbor" if n_neighbors == 1 else "neighbors"
-        return f"{short} {shown_value(self.name, self.value)} ({who} {theirs})"
+        return f"{name.removesuffix(FOR_COUNT)} {own} ({who} {theirs})"
 
     def _theirs(self, n_neighbors: int) -> str:
         if n_neighbors == 1:
@@ -135,14 +131,11 @@ class AttributeGap:
 
     def cells(self) -> tuple[str, str, str, str, str]:
         """Return the row of this attribute: name, value, neighbors, difference, percentage of lower values."""
+        name, own, _, difference = compared(self)
+        theirs = self.range if self.share is None else f"{self.share:.0%} have 1"
         if self.category is not None:
-            name, own = printable(self.category.name), printable(self.category.value)
             theirs = f"{self.category.common_share:.0%} {printable(self.category.common)}"
-        else:
-            name, own = printable(shown_name(self.name)), shown_value(self.name, self.value)
-            theirs = self.range if self.share is None else f"{self.share:.0%} have 1"
-        higher = percent(self.percentile) if self.share is None else "–"
-        return name, own, theirs, f"{self.difference:+.1f}", higher
+        return name, own, theirs, difference, percent(self.percentile) if self.share is None else "–"
 
 
 @dataclass(frozen=True)
@@ -606,16 +599,11 @@ def plainest(gaps: Sequence[AttributeGap], most: int) -> list[AttributeGap]:
 
 def compared(gap: AttributeGap) -> tuple[str, str, str, str]:
     """Return the row of an attribute of an edge: its name, both values, and their difference."""
-    difference = f"{gap.difference:+.1f}"
     if gap.category is not None:
-        category = gap.category
-        return printable(category.name), printable(category.value), printable(category.common), difference
-    return (
-        printable(shown_name(gap.name)),
-        shown_value(gap.name, gap.value),
-        shown_value(gap.name, gap.median),
-        difference,
-    )
+        words = gap.category.name, gap.category.value, gap.category.common
+    else:
+        words = shown_name(gap.name), shown_value(gap.name, gap.value), shown_value(gap.name, gap.median)
+    return printable(words[0]), printable(words[1]), printable(words[2]), f"{gap.difference:+.1f}"
 
 
 def outlier_sentence(values: Sequence[OwnValue]) -> str:

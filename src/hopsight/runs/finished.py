@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 from hopsight.checks import check_count, option, plural, printable
 from hopsight.explanations import EdgeExplanation, Explainer, Explanation, GroupExplanation
 from hopsight.explanations.explainer import near_names, no_node
-from hopsight.explanations.text import aligned
+from hopsight.explanations.text import Readable, Table
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import mid_ranks, ranking
 from hopsight.report.page import redacted, report
@@ -111,8 +110,8 @@ class Move:
     new_flagged: bool
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Readable):
     """Two runs side by side.
 
     ``correlation`` is Spearman's, of the ranks of the nodes in both runs (None with fewer than two); ``shared_top``
@@ -134,20 +133,15 @@ class Comparison:
     moves: tuple[Move, ...]
     settings: dict[str, tuple[Any, Any]]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and strings, ready for JSON."""
-        return dataclasses.asdict(self)
+    @property
+    def summary(self) -> str:
+        """What both have in common."""
+        alone = f" ({self.only_first:,} only in the first, {self.only_second:,} only in the second)"
+        nodes = f"{plural(self.n_common, 'node')} in common{alone if self.only_first or self.only_second else ''}"
+        return f"{printable(self.first)} and {printable(self.second)} have {nodes}."
 
-    def __str__(self) -> str:
-        return "\n".join(self._lines())
-
-    def _lines(self) -> Iterator[str]:
-        first, second = printable(self.first), printable(self.second)
-        yield f"{first} and {second} have {plural(self.n_common, 'node')} in common" + (
-            f" ({self.only_first:,} only in the first, {self.only_second:,} only in the second)."
-            if self.only_first or self.only_second
-            else "."
-        )
+    def _parts(self) -> Iterator[str | Table]:
+        yield self.summary
         yield f"Flagged in both: {self.flagged_both:,}; only in the first: {self.flagged_first:,}; " + (
             f"only in the second: {self.flagged_second:,}."
         )
@@ -156,16 +150,14 @@ class Comparison:
                 f"{self.top:,} nodes are the same."
             )
         if self.settings:
-            yield from ("", "Settings that differ")
             rows = [
                 [printable(name), *("–" if value is None else printable(value) for value in values)]
                 for name, values in self.settings.items()
             ]
-            yield from aligned(("setting", "first", "second"), rows)
+            yield Table("Settings that differ", ("setting", "first", "second"), rows)
         if self.moves:
-            yield from ("", "Nodes among the first that moved most")
             rows = [[printable(each.node), f"{each.rank:,}", f"{each.new_rank:,}", _flags(each)] for each in self.moves]
-            yield from aligned(("node", "rank", "new rank", "flagged"), rows)
+            yield Table("Nodes among the first that moved most", ("node", "rank", "new rank", "flagged"), rows)
 
 
 def compare(first: Path, second: Path, *, top: int = 20) -> Comparison:
