@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -318,34 +319,72 @@ class Context:
         (n_nodes, n_counts) number of rows of each relation that a node has, such as its cards.
     names
         What is counted; in a graph of several types, ``type.name``, and other types have 0.
-    shared
-        (n_nodes, n_types) number of nodes of another type that a node shares with others of its own type.
-    rarity
-        (n_nodes, n_types) the same, where a node that d nodes share counts 1 / log₂ d.
     types
-        The types that are shared.
+        The types of which nodes share some.
+    others, other_types, n_sharing
+        Ids of the nodes of other types that several nodes share, the number of the type of each, and how many share it.
+    links
+        (2, n_links) a node and the number of one of the others that it shares, in order.
+    means, mean_names
+        (n_nodes, n_means) means of the attributes of a node's neighbors of other types, and what each is. Nodes that
+        share a neighbor are alike in them, so that only what learns from labels sees them.
     """
 
     counts: Any
     names: Sequence[str]
-    shared: Any = None
-    rarity: Any = None
     types: Sequence[str] = ()
+    others: Sequence[str] = ()
+    other_types: Any = ()
+    n_sharing: Any = ()
+    links: Any = ((), ())
+    means: Any = None
+    mean_names: Sequence[str] = ()
 
     def checked(self, n_nodes: int) -> Context:
         """Return the same numbers as read-only arrays; refuse those that do not match the nodes."""
-        found = {}
-        for name, columns in (("counts", self.names), ("shared", self.types), ("rarity", self.types)):
-            values = getattr(self, name)
+        found = []
+        for name, values, names in (("counts", self.counts, self.names), ("means", self.means, self.mean_names)):
             array = np.zeros((n_nodes, 0)) if values is None else np.asarray(values, dtype=np.float64)
-            if array.shape != (n_nodes, len(columns)) or not np.isfinite(array).all():
-                raise ValueError(f"{name} must be finite and of shape {(n_nodes, len(columns))}, got {array.shape}")
-            found[name] = frozen(array)
-        return Context(found["counts"], tuple(self.names), found["shared"], found["rarity"], tuple(self.types))
+            if array.shape != (n_nodes, len(names)) or not np.isfinite(array).all():
+                raise ValueError(f"{name} must be finite and of shape {(n_nodes, len(names))}, got {array.shape}")
+            found.append(frozen(array))
+        counts, means = found
+        n_others = len(self.others)
+        kinds, n_sharing, links = (
+            np.asarray(each, dtype=np.int64) for each in (self.other_types, self.n_sharing, self.links)
+        )
+        fits = kinds.shape == n_sharing.shape == (n_others,) and links.ndim == 2 and len(links) == 2
+        for values, end in ((kinds, len(self.types)), (links[:1], n_nodes), (links[1:], n_others)):
+            fits = fits and not ((values < 0) | (values >= end)).any()
+        if not fits or (n_sharing < 2).any():
+            raise ValueError("links must name nodes, and nodes of other types that at least two of them share")
+        kinds, n_sharing, links = (frozen(each) for each in (kinds, n_sharing, links))
+        names, types, others = (tuple(each) for each in (self.names, self.types, self.others))
+        return Context(counts, names, types, others, kinds, n_sharing, links, means, tuple(self.mean_names))
 
     def rows(self, chosen: NDArray[Any]) -> Context:
-        """Return the numbers of some nodes."""
-        return Context(self.counts[chosen], self.names, self.shared[chosen], self.rarity[chosen], self.types)
+        """Return what relations say about some nodes, none of them twice."""
+        place = np.full(len(self.counts), -1)
+        place[chosen] = np.arange(len(chosen))
+        links = np.stack([place[self.links[0]], self.links[1]])[:, place[self.links[0]] >= 0]
+        order = np.lexsort(links[::-1])
+        return replace(self, counts=self.counts[chosen], links=links[:, order], means=self.means[chosen])
+
+    @cached_property
+    def shared(self) -> FloatArray:
+        """(n_nodes, n_types) number of nodes of another type that a node shares with others of its own type."""
+        return self._sums(np.ones(len(self.others)))
+
+    @cached_property
+    def rarity(self) -> FloatArray:
+        """(n_nodes, n_types) the same, where a node that d nodes share counts 1 / log₂ d."""
+        return self._sums(1.0 / np.log2(self.n_sharing))
+
+    def _sums(self, worth: FloatArray) -> FloatArray:
+        shape = len(self.counts), len(self.types)
+        node, other = self.links
+        places = node * shape[1] + self.other_types[other]
+        return np.bincount(places, worth[other], shape[0] * shape[1]).reshape(shape).astype(np.float64, copy=False)
 
 
 def relations(codes: Any, names: Sequence[str] | None, n_edges: int) -> tuple[Any, tuple[str, ...]]:

@@ -7,6 +7,7 @@ A refusal knows the name of its parameter. How it is written depends on who call
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -103,13 +104,26 @@ def suggest(value: object, choices: Collection[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def plural(count: int, noun: str, nouns: str | None = None) -> str:
+def plural(count: int, noun: str) -> str:
     """Return a count with its noun, in the singular or the plural.
 
-    >>> plural(1, "edge"), plural(2400, "edge"), plural(0, "clique"), plural(3, "query", "queries")
-    ('1 edge', '2,400 edges', '0 cliques', '3 queries')
+    >>> plural(1, "edge"), plural(2400, "edge"), plural(0, "company"), plural(3, "address"), plural(2, "cards")
+    ('1 edge', '2,400 edges', '0 companies', '3 addresses', '2 cards')
     """
-    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
+    return f"{count:,} {noun if count == 1 else several(noun)}"
+
+
+def several(noun: str) -> str:
+    """Return a noun in the plural; names that end in s, and names in another script, stay as they are.
+
+    >>> [several(noun) for noun in ("box", "day", "status", "card no. 7", "口座")]
+    ['boxes', 'days', 'statuses', 'card no. 7', '口座']
+    """
+    if re.search(r"[^aeiou]y$", noun):
+        return f"{noun[:-1]}ies"
+    if re.search(r"(ss|us|x|z|ch|sh)$", noun):
+        return f"{noun}es"
+    return f"{noun}s" if re.search(r"[A-Za-z]$", noun) and not noun.endswith("s") else noun
 
 
 def shortened(value: object, limit: int = 60) -> str:

@@ -99,9 +99,12 @@ def test_every_part_of_cross_hcm_is_restored(tmp_path: Path) -> None:
     source, target = small.edges
     events = Events(source, target, np.arange(1.0, source.size + 1.0), np.linspace(1.6e9, 1.7e9, source.size))
     counts = np.arange(2.0 * small.n_nodes).reshape(-1, 2)
-    small = replace(
-        small, events=events, context=Context(counts, ("card", "device"), counts, counts, ("card", "device"))
-    )
+    n_shared, nodes = small.n_nodes // 2, np.arange(small.n_nodes)
+    shared = {"others": [f"c{number}" for number in range(n_shared)], "other_types": np.zeros(n_shared)}
+    links = {"n_sharing": np.full(n_shared, 2), "links": [nodes, nodes // 2]}
+    context = Context(counts, ("card", "device"), ("card",), **shared, **links)
+    relation = {"edge_relation": np.arange(small.n_edges) % 2, "relation_names": ("paid", "referred")}
+    small = replace(small, events=events, context=context, **relation)
     first, second = small.node_ids[:2].tolist()
     pairs = [tuple(small.node_ids[edge].tolist()) for edge in small.edges[:, :2].T]
     fitted = quick("cross_hcm").fit(small).learn({first: "anomalous", second: "normal"})

@@ -7,7 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from hopsight.hcm.groups import LEAST_SIDE, find_groups
+from hopsight.canonical import Context
+from hopsight.hcm.groups import LEAST_SIDE, find_groups, sharing_groups
 
 
 def clique(*members: int) -> list[tuple[int, int]]:
@@ -75,3 +76,15 @@ def test_groups_are_components_of_edges_in_triangles(seed: int) -> None:
         assert density == pytest.approx(networkx.density(graph.subgraph(members)))
         assert score == pytest.approx(np.mean(members))
     assert [score for _, _, score in found] == sorted((score for _, _, score in found), reverse=True)
+
+
+def test_users_around_one_device_are_a_group() -> None:
+    # Devices 0 and 1 have the users 0 to 3, device 2 everybody, device 3 the users 4 and 5.
+    users = [*range(4), *range(4), *range(11), 4, 5]
+    devices = [0] * 4 + [1] * 4 + [2] * 11 + [3] * 2
+    links = np.array(sorted(zip(users, devices, strict=True))).T
+    context = Context(np.zeros((11, 0)), (), ("device",), ("a", "b", "c", "d"), np.zeros(4), (4, 4, 11, 2), links)
+    evidence = np.array([3.0, 4.0, 3.5, 1.0, 5.0, 5.0, *np.zeros(5)])
+    (group,) = sharing_groups(context.checked(11), np.array(clique(0, 1, 2)).T, evidence, evidence > 2.0)
+    assert (group.kind, group.members.tolist(), group.around) == ("sharing", [1, 2, 0, 3], (0, 1))
+    assert group.density == 0.5 and group.score == 2.875

@@ -59,9 +59,9 @@ def test_one_type_sees_what_its_nodes_share_and_count() -> None:
     )
     shared = dict(zip(seen.context.types, seen.context.shared.T.tolist(), strict=True))
     assert shared == {"card": [0, 0, 1, 1], "device": [1, 1, 1, 1]}
-    price = seen.attributes[:, seen.attribute_names.index("device price, mean")]
-    assert price.tolist() == [100, 100, 300, 600]
-    assert "age" in seen.attribute_names and not any(name.startswith("device.") for name in seen.attribute_names)
+    price = seen.context.means[:, seen.context.mean_names.index("device price, mean")]
+    assert price.tolist() == [100, 100, 300, 600]  # users of one device are alike in it: no attribute
+    assert "age" in seen.attribute_names and not any(name.startswith("device") for name in seen.attribute_names)
 
 
 def test_popular_nodes_connect_nobody_and_count_less() -> None:
@@ -156,8 +156,11 @@ def test_many_cards_and_a_shared_device_are_evidence_with_words(tmp_path: Path) 
     assert set(np.argsort(-model.evidence_["sharing"])[:3].tolist()) == {19, 20, 21}
     assert "Has 14 cards; users usually have 2." in str(hs.explain(model, 7))
     assert "Shares 1 device with 2 users (19, 21)." in str(hs.explain(model, 20))
-    drawn = PageNodes(Explainer(model, graph)).around(20)["edges"]
-    assert sum("shared device" in relation for *_, relation in drawn) == 2
+    shown = PageNodes(Explainer(model, graph))
+    drawn = shown.around(20)
+    assert sum("shared device" in relation for *_, relation in drawn["edges"]) == 2
+    assert drawn["types"] == ["card", "device"]
+    assert drawn["others"] == [[1, "d19", 3, sorted([shown.key(19), shown.key(21)], key=drawn["others"][0][3].index)]]
     model.save(tmp_path / "model")
     again = hs.load_detector(tmp_path / "model").judge(graph)
     assert again.decision_score_.tolist() == model.decision_score_.tolist()

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
+import hopsight as hs
 from report_pages import IMAGE, KNOWN, SCRIPT, ExplainTop, Show, column, each_look, has_chosen, violations, write_report
 
 
@@ -186,3 +188,28 @@ def test_names_are_shown_and_found_beside_ids(
     page.locator("#chosen .title", has_text="Person 61").wait_for()
     page.get_by_placeholder("Search the nodes").fill("person 4")
     assert {name[:8] for name in column(page, "Most anomalous nodes", 3)} == {"Person 4"}
+
+
+def test_types_have_shapes_and_can_be_hidden(show: Show, record: dict[str, Any], explain_top: ExplainTop) -> None:
+    rng, n = np.random.default_rng(1), 400
+    paid = pl.DataFrame({"a": rng.integers(0, n, 1200), "b": rng.integers(0, n, 1200)})
+    rows = {(user, user) for user in range(n)} | {(user, user + 1) for user in range(100, 180, 2)}
+    rows |= {(user, device) for user in range(5, 9) for device in (5, 6, 7)}
+    used = pl.DataFrame(sorted(rows), ["u", "d"], orient="row")
+    users = pl.DataFrame({"id": np.arange(n), "age": rng.normal(size=n), "size": rng.normal(size=n)})
+    edges = {("user", "paid", "user"): paid, ("user", "used", "device"): used}
+    graph = hs.load(nodes={"user": users}, edges=edges, rank="user", notices=[])
+    model = hs.CrossHCM.untrained().fit(graph)
+    model.graph_ = graph
+    page = show(write_report, model, explain_top(model, graph, 5), record)
+    page.locator("#groups .members a").first.click()
+    for _ in each_look(page):
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator(".ego polygon.other.type-0").count() >= 4  # three devices, and their mark in the legend
+    assert page.locator(".drawings polygon").count() == 3
+    assert "They share device 5 (4 of 4 members)" in page.locator("#groups").inner_text()
+    shown = page.locator(".ego a.spot").count()
+    page.locator(".toggles button", has_text="shared device").click()
+    assert page.locator(".ego polygon.other").count() == 1 and page.locator(".ego a.spot").count() == shown - 3
+    assert set(column(page, "Neighbors", 2)) == {"paid"}
+    assert violations(page) == []

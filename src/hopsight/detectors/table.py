@@ -26,8 +26,8 @@ WEIGHTS = {
     "pass_through": 1.0,
     "cycle": 0.3,  # what goes around also passes through, and is listed as a group
     "amount": 1.0,
-    "relations": 1.0,
-    "sharing": 1.0,
+    "relations": 0.8,
+    "sharing": 0.5,  # what few share also connects, so that misfit and ring see some of it
 }  # of their strengths in a score
 
 

@@ -1,4 +1,4 @@
-"""Explain groups: who belongs to a ring or a lockstep group, and what the members share."""
+"""Explain groups: who belongs to one, what holds it together, and what the members share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hopsight.checks import Refusal, plural, printable
 from hopsight.explanations.attributes import category_columns
 from hopsight.explanations.events import exchanged
 from hopsight.explanations.reasons import SCALE
-from hopsight.explanations.text import Readable, Table, shown_name, shown_value
+from hopsight.explanations.text import Readable, Table, listed, shown_name, shown_value
 from hopsight.graph import AttributedGraph
 
 IntArray = NDArray[np.int64]
@@ -24,7 +24,10 @@ WHAT = {
     "ring": "Its members look far apart, and yet their edges close triangles.",
     "lockstep": "Its members are near-copies of each other and densely tied.",
     "cycle": "Its members passed similar amounts on to each other within days.",
+    "sharing": "Its members have in common what few others have.",
 }
+CALLED = {"ring": "a ring", "lockstep": "a lockstep group", "cycle": "a circle of payments", "sharing": "a group"}
+MOST_AROUND = 3  # nodes of other types that are named
 MOST = 0.8  # share of the members that must have a value for the group to share it
 RARE = 0.5  # a value that a larger share of all nodes has says nothing about a group
 ALIKE = 0.5  # members are alike in a number that spreads at most this much of its spread over all nodes
@@ -53,6 +56,7 @@ class GroupExplanation(Readable):
     score: float
     shared: str
     exchanged: str = ""
+    around: str = ""
 
     def __repr__(self) -> str:
         return f"<Explanation of group {self.group}: a {self.kind} of {plural(len(self.members), 'node')}>"
@@ -61,11 +65,11 @@ class GroupExplanation(Readable):
     def summary(self) -> str:
         """What the members have to do with each other."""
         tied = f"{self.density:.0%} of their pairs are connected."
-        return " ".join(filter(None, (WHAT[self.kind], self.exchanged, tied)))
+        return " ".join(filter(None, (WHAT[self.kind], self.around, self.exchanged, tied)))
 
     def _parts(self) -> Iterator[str | Table]:
-        what = {"ring": "a ring", "cycle": "a circle of payments"}.get(self.kind, "a lockstep group")
-        yield f"Group {self.group}: {what} of {plural(len(self.members), 'node')}, judged by {self.detector}"
+        size = plural(len(self.members), "node")
+        yield f"Group {self.group}: {CALLED[self.kind]} of {size}, judged by {self.detector}"
         yield self.summary
         yield f"Mean strength {self.score:.1f} ({SCALE})."
         yield f"What they share: {self.shared}."
@@ -112,6 +116,7 @@ class Groups:
             score=group.score,
             shared=self.shared.among(group.members),
             exchanged=exchanged(self.graph, group.members),
+            around=around(self.graph, group),
         )
 
     def _member(self, kind: str, position: int) -> Member:
@@ -122,6 +127,19 @@ class Groups:
             flagged=bool(self.model.decision_score_[position] > self.model.threshold_),
             strength=float(self.model.evidence_[kind][position]),
         )
+
+
+def around(graph: AttributedGraph, group: Any) -> str:
+    """Say which nodes of other types hold a group together, and how many of its members share each."""
+    if not group.around or graph.context is None:
+        return ""
+    context, names = graph.context, []
+    for number in group.around[:MOST_AROUND]:
+        sharing = context.links[0, context.links[1] == number]
+        who = f"{np.isin(group.members, sharing).sum()} of {plural(group.members.size, 'member')}"
+        names.append(f"{context.types[context.other_types[number]]} {context.others[number]} ({who})")
+    more = len(group.around) - len(names)
+    return printable(f"They share {listed([*names, *([f'{more:,} more'] if more else [])])}.")
 
 
 class Shared:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hopsight.checks import plural, printable
+from hopsight.checks import plural, printable, several
 from hopsight.explanations.events import FlowReason
 from hopsight.graph import AttributedGraph
 from hopsight.io.typed import SHARED
@@ -25,7 +25,7 @@ def relation_reasons(graph: AttributedGraph, node: int) -> Iterator[FlowReason]:
         name, count, usual = found
         what, many = _counted(count, name), f"{usual:g} {'is' if usual == 1 else 'are'} usual"
         sentence = (
-            f"Has {printable(what)}; {printable(_several(kind))} usually have {f'{usual:g}' if usual else 'none'}."
+            f"Has {printable(what)}; {printable(several(kind))} usually have {f'{usual:g}' if usual else 'none'}."
         )
         yield FlowReason("relations", sentence, f"{what}; {many}")
     shared = [_shared(graph, node, at) for at in np.flatnonzero(graph.context.shared[node]).tolist()]
@@ -68,11 +68,7 @@ def _shared(graph: AttributedGraph, node: int, at: int) -> str:
     partners = np.unique(np.concatenate([second[first == node], first[second == node]]))
     what = plural(int(graph.context.shared[node, at]), other)
     if not partners.size:
-        return f"{printable(what)} that many {_several(mine)} have"
+        return f"{printable(what)} that many {several(mine)} have"
     names = ", ".join(printable(each) for each in graph.node_ids[partners[:MOST_NAMES]].tolist())
     more = ", …" if partners.size > MOST_NAMES else ""
     return f"{printable(what)} with {printable(plural(partners.size, mine))} ({names}{more})"
-
-
-def _several(kind: str) -> str:
-    return plural(2, kind).split(" ", 1)[1]

@@ -18,7 +18,7 @@ from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.detectors.base import Callback, Detector, FloatArray, NodeOrder
 from hopsight.detectors.predict import threshold
 from hopsight.detectors.table import weights_of
-from hopsight.detectors.tails import Ordered, group_limit
+from hopsight.detectors.tails import RELATED, Ordered, group_limit
 from hopsight.flow.evidence import Flow, FlowBaseline, flow_of, flow_without
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.checkpoint import Checkpoint
@@ -36,7 +36,7 @@ from hopsight.hcm.evidence import (
     event_strengths,
     strengths,
 )
-from hopsight.hcm.groups import Group, all_groups, cycle_groups
+from hopsight.hcm.groups import Group, all_groups, cycle_groups, sharing_groups
 from hopsight.hcm.network import ViewHopNetwork
 from hopsight.hcm.posterior import (
     CALIBRATION_PAIRS,
@@ -55,7 +55,7 @@ from hopsight.hcm.posterior import (
     predicted_hop,
 )
 from hopsight.hcm.relations import KINDS as RELATION_KINDS
-from hopsight.hcm.relations import RelationBaseline
+from hopsight.hcm.relations import LEAST_WEIGHT, RelationBaseline, RelationWeights
 from hopsight.hcm.splits import (
     FoldIndex,
     Splits,
@@ -141,8 +141,8 @@ class CrossHCM(Detector):
 
     Each kind of ``evidence`` (:mod:`hopsight.hcm.evidence`) is −log₁₀ of a tail probability: 3 means that about one
     ordinary node in a thousand looks so unusual. ``evidence_`` holds one array per kind. ``decision_score_`` is the
-    root of the sum of the squares of the chosen kinds, where ring counts 80%, activity 50%, outlier 40% (80% if all
-    attributes come from the edges) and cycle 30%;
+    root of the sum of the squares of the chosen kinds, where ring and relations count 80%, activity and sharing 50%,
+    outlier 40% (80% if all attributes come from the edges) and cycle 30%;
     ``decided_by_`` is the kind that adds most. ``score="ahp"`` and ``"hav"`` are the paper's scores of the same
     predictions.
 
@@ -194,7 +194,7 @@ class CrossHCM(Detector):
     parts: ClassVar[Mapping[str, Callable[..., Any]]] = {
         "transform_": AttributeTransform, "references_": References, "attribute_baseline_": AttributeBaseline,
         "edge_baseline_": EdgeBaseline, "node_baseline_": NodeBaseline, "flow_baseline_": FlowBaseline,
-        "relation_baseline_": RelationBaseline,
+        "relation_baseline_": RelationBaseline, "relation_weights_": RelationWeights,
         "learned_": _learned, "edge_learned_": _learned,
     }  # fmt: skip
 
@@ -388,7 +388,7 @@ class CrossHCM(Detector):
 
         # Compute what each network sees of the pool's nodes while an inner fold is hidden.
         clock.begin("views")
-        views = Views(Neighborhoods.of(graph, device), in_unit(self._seen(graph, attributes), self.unit_), index)
+        views = self._views(graph, attributes, index, device)
         edges = as_tensor(graph.edges).to(device)
         seen = [views.of(folds, [pool.nodes(fold) for fold in folds]) for folds in self._trained_folds(index)]
         local = pool.renumbered()
@@ -518,6 +518,10 @@ class CrossHCM(Detector):
         self.attribute_baseline_ = AttributeBaseline.fit(own, graph.degrees[chosen], folds)
         cosine = self.resolve_similarity(self.transform_.scaling) == "cosine"
         self.references_ = References.choose(attributes, chosen, cosine=cosine)
+        self.relation_weights_ = None
+        if graph.edge_relation is not None:
+            unlike = self.references_.relative_dissimilarity(attributes, graph.edges)
+            self.relation_weights_ = RelationWeights.fit(graph, unlike)
         return attributes
 
     def _own(self, attributes: FloatArray) -> FloatArray:
@@ -533,17 +537,21 @@ class CrossHCM(Detector):
     ) -> PairPool:
         """Return pairs of every hop class for each fold.
 
-        A network counts hops along the edges that are not dropped, without those that it judges.
+        A network counts hops along the edges that are not dropped, without those that it judges; of several relations,
+        along those that count.
         """
         seed, folds = pool_seed(self.split_seed_), self.splits.folds
         if not self._sees_attributes:  # only what is set aside is needed, to calibrate
             folds = folds[:: self.n_inner]
         alike = edge_similarity(attributes, graph.edges, self.resolve_similarity(self.transform_.scaling))
         kept = drop_edges(alike, self.drop_ratio, rng=rng, chances=lambda edges: chances(graph, edges, seed))
+        weight = self._relation_weight(graph)
+        counts = np.ones(graph.n_edges, dtype=np.bool_) if weight is None else weight >= LEAST_WEIGHT
+        kept &= counts
         shown = [np.flatnonzero(kept & (index.part != network)) for network in range(self.n_folds)]
         return pair_pool(
             [adjacency_of(graph.edges[:, edges], graph.n_nodes, directed=graph.directed) for edges in shown],
-            [index.positives(fold) & (kept | (fold % self.n_inner == 0)) for fold in folds],
+            [index.positives(fold) & (kept | (counts & (fold % self.n_inner == 0))) for fold in folds],
             graph.edges,
             graph.edges,
             graph.node_hashes,
@@ -632,6 +640,9 @@ class CrossHCM(Detector):
                 "cycle" in limits
             ):  # few nodes have any, so that their tail is unknown; strengths are damped from log₁₀ n
                 limits["cycle"] = np.log10(graph.n_nodes) + RARE_CYCLE
+            if "sharing" in limits and self.false_alarms > 0.0:  # likewise; p as in group_limit, by the strength itself
+                rare = np.log10(RELATED * graph.n_nodes / self.false_alarms) / 3.0
+                limits["sharing"] = min(limits["sharing"], rare)
             self.kind_thresholds_ = np.array(list(limits.values()))
         strength, self.decided_by_ = combine(self.evidence_, self.evidence, weights_of(self))
         if self.score != "evidence":
@@ -684,6 +695,7 @@ class CrossHCM(Detector):
     def _node_features(self, graph: AttributedGraph, edges: EdgeFeatures, attributes: FloatArray) -> NodeFeatures:
         """Return the features of each node."""
         deviation, residual = np.empty((2, graph.n_nodes))
+        weight = graph.edge_weight if self.relation_weights_ is None else self._relation_weight(graph)
 
         def read(start: int) -> None:
             rows = slice(start, start + ROWS_READ)
@@ -696,7 +708,7 @@ class CrossHCM(Detector):
             degrees=graph.degrees,
             deviation=deviation,
             residual=residual,
-            **self.edge_baseline_.at_nodes(graph.edges, edges, graph.n_nodes, graph.edge_weight),
+            **self.edge_baseline_.at_nodes(graph.edges, edges, graph.n_nodes, weight),
         )
 
     def _own_features(
@@ -740,17 +752,21 @@ class CrossHCM(Detector):
         check_edges(graph)
         attributes, unlike = inputs_of(graph, self.transform_, self.magnitude_), None
         if self._sees_attributes:
-            views = self._views(graph, attributes, device)
+            views = self._views(graph, attributes, self.splits.of(edge_hashes(graph)), device)
             judged = self._judge(views, as_tensor(graph.edges).to(device), views.index.part)
         else:
             unlike = self._dissimilarity(graph, attributes)
             judged = self._compare(graph, self.splits.of(edge_hashes(graph)).part, unlike)
         return copied._finish(copied._weigh(graph, attributes, judged, unlike, refit=False), keep_threshold=True)
 
-    def _views(self, graph: AttributedGraph, attributes: FloatArray, device: torch.device) -> Views:
+    def _views(self, graph: AttributedGraph, attributes: FloatArray, index: FoldIndex, device: torch.device) -> Views:
         """Return what the networks see of a graph."""
-        index = self.splits.of(edge_hashes(graph))
-        return Views(Neighborhoods.of(graph, device), in_unit(self._seen(graph, attributes), self.unit_), index)
+        near = Neighborhoods.of(graph, device, self._relation_weight(graph))
+        return Views(near, in_unit(self._seen(graph, attributes), self.unit_), index)
+
+    def _relation_weight(self, graph: AttributedGraph) -> FloatArray | None:
+        """Return how much each edge counts by its relation; None if edges have one relation or none."""
+        return None if self.relation_weights_ is None else self.relation_weights_.of(graph)
 
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:
         """Score a graph with the posterior samples and the attribute transformation of the fit."""
@@ -779,7 +795,8 @@ class CrossHCM(Detector):
         """Let the networks judge the remaining edges of a node in the part of the graph around it."""
         device = resolve_device(self.device)
         attributes = self._seen(graph, inputs_of(graph, self.transform_, self.magnitude_, part.inner), part.inner)
-        weight = None if graph.edge_weight is None else graph.relative_weight[part.positions]
+        weight = graph.relative_weight if self.relation_weights_ is None else self._relation_weight(graph)
+        weight = None if weight is None else weight[part.positions]
         near = Neighborhoods(part.edges, part.nodes.size, weight, directed=graph.directed, device=device)
         index = self.splits.of(edge_hashes(graph, part.positions))
         views = Views(near, part.with_zeros(in_unit(attributes, self.unit_)), index)
@@ -815,7 +832,8 @@ class CrossHCM(Detector):
             edges.dissimilarity[again] = self.references_.relative_dissimilarity(attributes, local[:, again])
         if not self._sees_attributes:
             edges.hop[:] = edges.dissimilarity
-        weight = graph.edge_data.rows(inside).weight
+        weight = graph.edge_weight if self.relation_weights_ is None else self._relation_weight(graph)
+        weight = None if weight is None else weight[inside]
         found: dict[str, Any] = self.edge_baseline_.at_nodes(local, edges, near.size, weight)
         degrees = np.array([mine.size])
         deviation, residual = self._own_features(graph, np.array([node]), attributes[at], degrees)
@@ -828,9 +846,9 @@ class CrossHCM(Detector):
 
     @property
     def groups_(self) -> list[Group]:
-        """Return rings, lockstep groups and cycles of amounts among nodes with significant evidence of that kind."""
+        """Return the groups of nodes with significant evidence of a kind (:mod:`hopsight.hcm.groups`)."""
         graph = vars(self).get("graph_")
-        made_from = (self.edge_baseline_, self.evidence_, self.kind_thresholds_, graph)
+        made_from = (self.edge_baseline_, self.evidence_, self.kind_thresholds_, self.decision_score_, graph)
         known = vars(self).get("_found")  # of a large graph, finding them takes seconds
         if known is not None and all(each is before for each, before in zip(made_from, known[0], strict=True)):
             groups: list[Group] = known[1]
@@ -846,6 +864,10 @@ class CrossHCM(Detector):
             and (flow := flow_of(graph, self.flow_baseline_)) is not None
         ):
             groups += cycle_groups(flow, self.edge_index_, self.evidence_["cycle"], least["cycle"])
+        if "sharing" in self.evidence_ and graph is not None and graph.context is not None:
+            shared = self.evidence_["sharing"]
+            suspects = (self.decision_score_ > self.threshold_) | (shared > least["sharing"])
+            groups += sharing_groups(graph.context, self.edge_index_, shared, suspects)
         self._found = made_from, groups
         return groups
 
@@ -950,7 +972,8 @@ class CrossHCM(Detector):
     ) -> tuple[NDArray[Any], Sequence[str]]:
         """Return the attributes that a learner sees: those of the graph, or principal components if there are many.
 
-        Numbers of cards, devices and the like, and how many of them are shared, come after them.
+        Numbers of cards, devices and the like, how many of them are shared, and the means of their attributes come
+        after them.
         """
         names = list(self.transform_.names)
         if len(names) > MOST_LEARNED:
@@ -964,8 +987,9 @@ class CrossHCM(Detector):
             return found, names
         context = graph.context if rows is None else graph.context.rows(rows)
         shared = [f"{word} {kind}" for word in ("shared", "rarely shared") for kind in context.types]
-        columns = [found, context.counts, context.shared, context.rarity]
-        return np.hstack(columns), [*names, *(f"number of {name}" for name in context.names), *shared]
+        columns = [found, context.counts, context.shared, context.rarity, context.means]
+        words = [*names, *(f"number of {name}" for name in context.names), *shared, *context.mean_names]
+        return np.hstack(columns), words
 
     def _learned_score(
         self, graph: AttributedGraph, node: int, part: Around, evidence: Mapping[str, FloatArray], strength: float

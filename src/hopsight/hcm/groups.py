@@ -1,4 +1,4 @@
-"""Turn evidence about nodes into groups: rings of strangers, lockstep groups of near-copies, and cycles of amounts."""
+"""Turn evidence about nodes into groups: rings, lockstep groups, cycles of amounts, nodes around what they share."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from hopsight.canonical import Context
 from hopsight.checks import plural
 from hopsight.flow.evidence import Flow
 
@@ -21,6 +22,7 @@ BoolArray = NDArray[np.bool_]
 TRIANGLES = 2  # that each edge of a group closes; single triangles of suspects, and chains of them, occur by chance
 N_LISTED, N_NAMED = 20, 6  # groups, and members of each, in a notebook
 LEAST_SIDE = 0.25  # strangeness (or alikeness) of an edge that may hold a group together
+LEAST_AROUND = 3  # suspects around one node of another type
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Group:
     Attributes
     ----------
     kind
-        ``"ring"``, ``"lockstep"`` or ``"cycle"``.
+        ``"ring"``, ``"lockstep"``, ``"cycle"`` or ``"sharing"``.
     members
         Node positions, the strongest evidence first.
     density
@@ -40,6 +42,9 @@ class Group:
     total, first, last, currency
         Of a cycle, the sum of the amounts that went around, the times of the first and of the last of them, and their
         currency; None for others.
+    around
+        Of a group by sharing, the numbers of the nodes of other types that its members share
+        (:class:`hopsight.canonical.Context`), those that most members share first.
     """
 
     kind: str
@@ -50,6 +55,7 @@ class Group:
     first: float | None = None
     last: float | None = None
     currency: str | None = None
+    around: tuple[int, ...] = ()
 
 
 class GroupList(list[Group]):
@@ -106,6 +112,31 @@ def cycle_groups(flow: Flow, edges: IntArray, evidence: FloatArray, least: float
         groups.append(
             Group("cycle", order, density, float(evidence[members].mean()), total, *span, flow.currency_of(rows))
         )
+    return sorted(groups, key=lambda group: (-group.score, -group.members.size, int(group.members[0])))
+
+
+def sharing_groups(context: Context, edges: IntArray, evidence: FloatArray, suspects: BoolArray) -> list[Group]:
+    """Return groups around nodes of other types, such as users around one device, the strongest first.
+
+    A node of another type holds a group together if three suspects or more share it, and at most as many others. All
+    who share it are members; nodes that share members belong to one group.
+    """
+    node, other = context.links
+    n_suspects = np.bincount(other[suspects[node]], minlength=len(context.others))
+    holds = (n_suspects >= LEAST_AROUND) & (2 * n_suspects >= context.n_sharing)
+    node, other = context.links[:, holds[other]]
+    n_nodes, size = evidence.size, evidence.size + holds.size
+    both = sp.coo_array((np.ones(node.size), (node, other + n_nodes)), shape=(size, size))
+    component = connected_components(both, directed=False)[1]
+    groups = []
+    for number in np.unique(component[node]):
+        mine = component[node] == number
+        members, (around, n_members) = np.unique(node[mine]), np.unique(other[mine], return_counts=True)
+        n_inside = int((np.isin(edges, members).all(axis=0)).sum())
+        density = min(1.0, 2.0 * n_inside / (members.size * (members.size - 1)))
+        order = members[np.lexsort([members, -evidence[members]])]
+        shared = tuple(around[np.argsort(-n_members, kind="stable")].tolist())
+        groups.append(Group("sharing", order, density, float(evidence[members].mean()), around=shared))
     return sorted(groups, key=lambda group: (-group.score, -group.members.size, int(group.members[0])))
 
 

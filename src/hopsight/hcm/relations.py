@@ -1,7 +1,8 @@
-"""Two kinds of evidence from a node's relations to other types, such as cards and devices, each one number per node.
+"""What relations say in a graph with several: how much the edges of each count, and two kinds of evidence.
 
-Both are compared with the bulk of the nodes as the other kinds of evidence are (:mod:`hopsight.hcm.evidence`). What is
-usual (:class:`RelationBaseline`) is part of a saved model.
+The evidence comes from a node's relations to other types, such as cards and devices, one number per node. It is
+compared with the bulk of the nodes as the other kinds are (:mod:`hopsight.hcm.evidence`). What is usual
+(:class:`RelationBaseline`) and the weights (:class:`RelationWeights`) are part of a saved model.
 """
 
 from __future__ import annotations
@@ -14,12 +15,69 @@ from numpy.typing import NDArray
 
 from hopsight.canonical import Context
 from hopsight.detectors.tails import Tail, fit_tail
+from hopsight.graph import AttributedGraph
 from hopsight.system.arrays import id_hashes
 
 FloatArray = NDArray[np.float64]
 
+LEAST_WEIGHT = 1.0 / 16.0  # of a relation whose edges serve as examples of neighbors
+
 
 KINDS = ("relations", "sharing")
+
+
+@dataclass(frozen=True)
+class RelationWeights:
+    """How much the edges of each relation count where a node is compared with its neighbors.
+
+    Whom a node fits shows only in relations whose ends are more alike, or less, than random pairs. With u the mean of
+    the relative dissimilarity of the ends, which is one half for random pairs, a relation has the skill s = |1 − 2 u|,
+    less two standard errors and at least 0, and its edges the weight (s / largest s)². So a relation in which anybody
+    meets anybody cannot hide a misfit in another one. Edges of several relations have the largest weight of theirs.
+
+    Attributes
+    ----------
+    names
+        (n_relations,) hashes of the names of relations.
+    weights
+        (n_relations,) weight of their edges, at most 1.
+    """
+
+    names: NDArray[np.uint64]
+    weights: FloatArray
+
+    @classmethod
+    def fit(cls, graph: AttributedGraph, unlike: NDArray[Any]) -> RelationWeights | None:
+        """Fit the weights to the relative dissimilarity of edges; None for a graph without relations that differ."""
+        names, belongs = _relations(graph)
+        known = np.ones(graph.n_edges, dtype=np.bool_) if graph.known_edges is None else graph.known_edges
+        skill = np.array([_skill(unlike[each & known]) for each in belongs])
+        if len(names) < 2 or not skill.any():
+            return None
+        return cls(id_hashes(np.array(names, dtype=object)), (skill / skill.max()) ** 2)
+
+    def of(self, graph: AttributedGraph) -> FloatArray:
+        """Return the weight of each edge; that of a relation which the fit did not have is 0."""
+        names, belongs = _relations(graph)
+        known = dict(zip(self.names.tolist(), self.weights.tolist(), strict=True))
+        found = np.zeros(graph.n_edges)
+        for name, mine in zip(id_hashes(np.array(names, dtype=object)).tolist(), belongs, strict=True):
+            found[mine] = np.maximum(found[mine], known.get(name, 0.0))
+        return found
+
+
+def _skill(unlike: NDArray[Any]) -> float:
+    if not unlike.size:
+        return 0.0
+    error = 2.0 * float(np.std(unlike)) / np.sqrt(unlike.size)
+    return max(0.0, abs(1.0 - 2.0 * float(np.mean(unlike))) - 2.0 * error)
+
+
+def _relations(graph: AttributedGraph) -> tuple[list[str], list[NDArray[np.bool_]]]:
+    """Return the names of single relations, in order, and which edges belong to each."""
+    words = [set(each.split(", ")) for each in graph.relation_names]
+    names = sorted(set().union(*words))
+    return names, [np.array([name in each for each in words])[graph.edge_relation] for name in names]
 
 
 @dataclass(frozen=True)

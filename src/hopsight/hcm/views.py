@@ -177,9 +177,10 @@ class Neighborhoods:
                 self.weight = self.weight + known[(one_way + other_way).data - 1 - both.data]
 
     @classmethod
-    def of(cls, graph: AttributedGraph, device: torch.device) -> Neighborhoods:
-        """Return the neighborhoods of a whole graph."""
-        return cls(graph.edges, graph.n_nodes, graph.relative_weight, directed=graph.directed, device=device)
+    def of(cls, graph: AttributedGraph, device: torch.device, weight: Any = None) -> Neighborhoods:
+        """Return the neighborhoods of a whole graph; edges count by their own weight unless they are given another."""
+        weight = graph.relative_weight if weight is None else weight
+        return cls(graph.edges, graph.n_nodes, weight, directed=graph.directed, device=device)
 
     def smooth(
         self,

@@ -76,7 +76,7 @@ def notice_merged(graph: Any, notices: list[str] | None, duplicates: str | None 
     if graph.n_duplicates > n_pairs:
         notice(f"Merged {plural(graph.n_duplicates - n_pairs, 'duplicate edge')}{rule}.", notices)
     if n_pairs:
-        pairs = plural(n_pairs, "pair of opposite edges", "pairs of opposite edges")
+        pairs = plural(n_pairs, "pair") + " of opposite edges"
         notice(f"Merged {pairs}{rule}; pass {option('directed', True)} to keep both.", notices)
     if graph.n_self_loops:
         notice(f"Removed {plural(graph.n_self_loops, 'self-loop')}.", notices)

@@ -14,8 +14,8 @@
 | ``labels``, ``kinds``, ``directed``, ``name_text``, ``n_duplicates``, ``n_self_loops`` | as in the graph |
 | ``known``, ``rank_unknown`` | if some nodes have no row in the node table |
 | ``edge_relation``, ``relation_names_text``, ``_offsets`` | the relation of each edge, if nodes are of several types |
-| ``context_counts``, ``context_shared``, ``context_rarity`` | what relations say about each node |
-| ``context_names_text``, ``context_types_text``, ``_offsets`` | names of their columns |
+| ``context_counts``, ``_links``, ``_other_types``, ``_n_sharing``, ``_means`` | what relations say about each node |
+| ``context_names_text``, ``_types_text``, ``_others_text``, ``_mean_names_text``, ``_offsets`` | their names |
 | ``hopsight_graph`` | version of this layout |
 
 Only ``edges`` and ``attributes`` are required: ``numpy.savez(path, edges=…, attributes=…)`` writes a valid file.
@@ -72,6 +72,8 @@ VERSION = 1
 EVENT_COLUMNS = ("source", "target", "amount", "time", "currency")
 EDGE_FIELDS = ("edge_weight", "edge_time", "edge_attributes", "edge_relation")
 TEXT_FIELDS = ("node_types", "node_names")
+CONTEXT_ARRAYS = ("counts", "links", "other_types", "n_sharing", "means")
+CONTEXT_TEXTS = ("names", "types", "others", "mean_names")
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -141,8 +143,8 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
         arrays["event_dates"] = np.int64(DATE_PATTERNS.index(graph.events.dates))
     texts = {field: getattr(graph, field) for field in (*TEXT_FIELDS, "edge_attribute_names", "relation_names")}
     if graph.context is not None:
-        arrays |= {f"context_{part}": getattr(graph.context, part) for part in ("counts", "shared", "rarity")}
-        texts |= {f"context_{part}": getattr(graph.context, part) for part in ("names", "types")}
+        arrays |= {f"context_{part}": getattr(graph.context, part) for part in CONTEXT_ARRAYS}
+        texts |= {f"context_{part}": getattr(graph.context, part) for part in CONTEXT_TEXTS}
     for field, words in texts.items():
         if words is not None and len(words):
             arrays[f"{field}_text"], arrays[f"{field}_offsets"] = pack_text(list(words))
@@ -225,8 +227,10 @@ def _all_names(arrays: Arrays, field: str) -> list[str]:
 def _context(arrays: Arrays) -> Context | None:
     if "context_counts" not in arrays:
         return None
-    parts: dict[str, Any] = {part: arrays.get(f"context_{part}") for part in ("counts", "shared", "rarity")}
-    return Context(**parts, **{part: _all_names(arrays, f"context_{part}") for part in ("names", "types")})
+    if any(f"context_{part}" not in arrays for part in CONTEXT_ARRAYS):
+        raise ValueError("what its relations say is incomplete; write it with hopsight convert")
+    parts: dict[str, Any] = {part: arrays[f"context_{part}"] for part in CONTEXT_ARRAYS}
+    return Context(**parts, **{part: _all_names(arrays, f"context_{part}") for part in CONTEXT_TEXTS})
 
 
 def _n_edge_columns(arrays: Arrays) -> int:

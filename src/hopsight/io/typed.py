@@ -249,9 +249,9 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
 
     Its edges are those within the type, and one between two nodes that share a node of another type, "shared device".
     Nodes that many share are popular and say little: they are taken in order of how few share them, until there are
-    four pairs for each edge to that type. Beside the nodes' own attributes there are, for each other type, the means
-    of the attributes of a node's neighbors and of the logarithm of their degrees, and the structure of these edges if
-    the type has no attributes of its own. What relations count, and how many rare nodes are shared, is in ``context``.
+    four pairs for each edge to that type. Without attributes of their own, nodes have the means of the attributes of
+    their neighbors of other types and of the logarithm of their degrees, and the structure of these edges. What
+    relations count, how many rare nodes are shared, and the means are in ``context``.
     """
     check_type(graph, kind)
     types = graph.node_types
@@ -267,20 +267,21 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
     if not source.size:
         raise ValueError(f"no two nodes of type {kind!r} are connected, directly or by a node that few of them share")
     own, own_names = _own(graph, kind, mine)
-    blocks, columns = [own], list(own_names)
+    blocks, mean_names = [np.zeros((mine.size, 0))], []
     for part in parts:
         block, words = part.means(graph)
         blocks.append(block)
-        columns += words
-    if not own_names:
+        mean_names += words
+    means = np.hstack(blocks)
+    context = _context(graph, kind, mine, parts, inside, place)
+    if own_names:
+        attributes, columns, context = own, own_names, replace(context, means=means, mean_names=mean_names)
+    else:
         found = structure(Arcs.of(source, target, mine.size))
         undirected = {name: values for name, values in found.items() if np.ptp(values) > 0}
-        blocks.append(np.column_stack([*undirected.values()]) if undirected else np.zeros((mine.size, 0)))
-        columns += undirected
-    attributes = np.hstack([each.toarray() if sp.issparse(each) else each for each in blocks])
+        attributes, columns = np.column_stack([means, *undirected.values()]), [*mean_names, *undirected]
     if not attributes.shape[1]:
         raise ValueError(f"there is nothing to learn from: nodes of type {kind!r} do not differ in any attribute")
-    context = _context(graph, kind, mine, parts, inside, place)
     rows = np.flatnonzero(types == kind)  # in the order of the graph again
     at = np.argsort(np.argsort(mine))
     source, target = at[source], at[target]
@@ -400,12 +401,23 @@ def _context(
         columns = {"edges to nodes of its type": degrees} | {part.name: np.diff(part.links.indptr) for part in parts}
         counts, names = np.column_stack([*columns.values()]), list(columns)
     varies = np.ptp(counts, axis=0) > 0 if counts.size else np.zeros(len(names), dtype=bool)
+    several = [np.flatnonzero(part.degree > 1) for part in parts]  # of each type, what more than one node has
+    starts = np.cumsum([0, *(some.size for some in several)])
+    links = [np.stack(part.links[:, some].tocoo().coords) for part, some in zip(parts, several, strict=True)]
+    ends = [each + np.array([[0], [start]]) for each, start in zip(links, starts[:-1], strict=True)]
+    found = np.concatenate([np.zeros((2, 0), dtype=np.int64), *ends], axis=1)
     return Context(
         counts[:, varies],
         [name for name, kept in zip(names, varies, strict=True) if kept],
-        np.column_stack([part.shared for part in parts]) if parts else None,
-        np.column_stack([part.rarity for part in parts]) if parts else None,
         [part.name for part in parts],
+        [
+            str(name)
+            for part, some in zip(parts, several, strict=True)
+            for name in _plain_ids(graph, part.name, part.nodes[some])
+        ],
+        np.repeat(np.arange(len(parts)), np.diff(starts)),
+        np.concatenate([np.zeros(0), *(part.degree[some] for part, some in zip(parts, several, strict=True))]),
+        found,
     )
 
 
@@ -416,9 +428,8 @@ class _Shared:
     name: str
     nodes: IntArray  # positions of the other type
     links: Any  # (n of the type, n of the other type) CSR of ones
+    degree: IntArray  # of each node of the other type
     pairs: IntArray  # (2, n_pairs) nodes of the type that share one that few share
-    shared: NDArray[np.float64]
-    rarity: NDArray[np.float64]
 
     @classmethod
     def of(cls, graph: AttributedGraph, mine: IntArray, place: IntArray, other: str) -> _Shared:
@@ -434,15 +445,7 @@ class _Shared:
         links.sum_duplicates()
         links.data[:] = 1.0
         degree = np.bincount(links.indices, minlength=nodes.size)
-        weight = np.where(degree > 1, 1.0 / np.log2(np.maximum(degree, 2)), 0.0)
-        return cls(
-            other,
-            nodes,
-            links,
-            _pairs(links, degree),
-            np.asarray(links @ (degree > 1).astype(np.float64)),
-            np.asarray(links @ weight),
-        )
+        return cls(other, nodes, links, degree, _pairs(links, degree))
 
     @property
     def n_pairs(self) -> int:
@@ -457,8 +460,7 @@ class _Shared:
         block, names = block[:, table], [names[column] for column in table]
         if len(names) > MOST_COLUMNS:
             block, names = _components(block), [f"component {number + 1}" for number in range(COMPONENTS)]
-        degree = np.bincount(self.links.indices, minlength=self.nodes.size)
-        columns = np.column_stack([block, np.log1p(degree)])
+        columns = np.column_stack([block, np.log1p(self.degree)])
         count = np.diff(self.links.indptr)
         means = np.asarray(self.links @ columns) / np.maximum(count, 1)[:, None]
         means[count == 0] = np.median(means[count > 0], axis=0)

@@ -12,6 +12,7 @@ from hopsight.explanations.events import node_events
 
 MAX_DRAWN = 60  # neighbors of one node; a drawing with more cannot be read
 MAX_NAME = 200
+MAX_OTHERS = 12  # nodes of other types that are drawn around one node, those that the fewest share
 
 IntArray = NDArray[np.int64]
 
@@ -72,7 +73,8 @@ class PageNodes:
         """Return the edges of a node that are most out of place, the number of all, and the edges among the neighbors.
 
         An edge is the key of the neighbor, hops, variance, probability of 1 hop, unlikeness, and its relation if edges
-        have several.
+        have several. Where nodes share nodes of other types, these types and ``others`` follow: the number of its type,
+        its id, how many share it, and the neighbors here that do.
         """
         self.key(position)
         edges, others = self.edges.at(position)
@@ -88,7 +90,23 @@ class PageNodes:
                 for edge, (other, *values) in zip(edges.tolist(), neighbors, strict=True)
             ],
             "between": [[self.key(u), self.key(v), hop] for u, v, hop in pairs],
+            **self._others(position, others),
         }
+
+    def _others(self, position: int, neighbors: IntArray) -> dict[str, Any]:
+        context = self.graph.context
+        if context is None or not context.types:
+            return {}
+        near = np.unique(neighbors)
+        first, last = np.searchsorted(context.links[0], [[position, *near], [position + 1, *(near + 1)]])
+        mine, *theirs = (context.links[1, start:end] for start, end in zip(first, last, strict=True))
+        chosen = mine[np.argsort(context.n_sharing[mine], kind="stable")][:MAX_OTHERS].tolist()
+        sharing = [[self.key(node) for node, has in zip(near, theirs, strict=True) if each in has] for each in chosen]
+        rows = [
+            [int(context.other_types[each]), cut(context.others[each]), int(context.n_sharing[each]), keys]
+            for each, keys in zip(chosen, sharing, strict=True)
+        ]
+        return {"types": list(context.types), "others": rows, "n_others": mine.size}
 
     def _relation(self, edge: int) -> list[str]:
         """Return the name of an edge's relation, nothing if edges have none."""

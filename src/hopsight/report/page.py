@@ -20,6 +20,7 @@ from hopsight.checks import check_count
 from hopsight.detectors.table import decided_by, evidence_of, weights_of
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.events import Calendar, exchanged
+from hopsight.explanations.groups import around
 from hopsight.explanations.reasons import MEANINGS, compared, edge_values, plainest
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import found_first, ranking, ranks
@@ -109,7 +110,10 @@ def redacted(graph: AttributedGraph, scores: Any) -> AttributedGraph:
     ['node 3', 'node 1', 'node 2']
     """
     numbers = [f"node {rank}" for rank in ranks(scores).tolist()]
-    return dataclasses.replace(graph, node_ids=numbers, node_names=None, name="", n_self_loops=0)
+    context = graph.context
+    if context is not None:  # cards and devices have names
+        context = dataclasses.replace(context, others=[str(number + 1) for number in range(len(context.others))])
+    return dataclasses.replace(graph, node_ids=numbers, node_names=None, context=context, name="", n_self_loops=0)
 
 
 def report_page(
@@ -272,11 +276,13 @@ def _own_columns(model: Any) -> list[str]:
 
 
 def _group(shown: PageNodes, explainer: Explainer, number: int, group: Any) -> list[Any]:
-    """Return number, kind, members, size, density, score and what the members share."""
+    """Return number, kind, members, size, density, score, what the members share, and the types of what is around."""
+    graph = explainer.graph
     members = [shown.key(position) for position in group.members[:MAX_MEMBERS].tolist()]
-    said = (exchanged(explainer.graph, group.members), explainer.groups.shared.among(group.members))
-    about = cut(" ".join(filter(None, said)))
-    return [number, group.kind, members, group.members.size, group.density, group.score, about]
+    said, alike = (around(graph, group), exchanged(graph, group.members)), explainer.groups.shared.among(group.members)
+    about = cut(" ".join(filter(None, (*said, alike[0].upper() + alike[1:] if any(said) else alike))))
+    types = [] if graph.context is None else graph.context.other_types[list(group.around)].tolist()
+    return [number, group.kind, members, group.members.size, group.density, group.score, about, types]
 
 
 def _edge(shown: PageNodes, explainer: Explainer, edge: int) -> list[Any]:

@@ -36,7 +36,8 @@ GLOSSARY = {
     "Edges": "Connections between two nodes.",
     "Evidence": "How unusual a node is in one respect, such as its neighbors, its attributes or its events.",
     "Flagged": "With a score above the threshold.",
-    "Group": "Suspicious nodes that belong together: a ring of strangers, near-copies in lockstep, a cycle of amounts.",
+    "Group": "Suspicious nodes that belong together: a ring of strangers, near-copies in lockstep, a cycle of amounts, "
+    "users around one device.",
     "HAV": "The score of the paper: AHP and IV, each divided by its maximum, added up.",
     "Higher than": "The percentage of all nodes with a lower value, rounded down.",
     "Hops": "How many steps along edges two nodes look apart, judged by their attributes and surroundings.",
@@ -80,6 +81,7 @@ def summary(explainer: Explainer, explanations: Sequence[Explanation], run: Mapp
         counts = [f"{plural(groups['ring'], 'ring')} of nodes that look far apart"] if groups["ring"] else []
         counts += [f"{plural(groups['lockstep'], 'lockstep group')} of near-copies"] if groups["lockstep"] else []
         counts += [f"{plural(groups['cycle'], 'circle')} of payments"] if groups["cycle"] else []
+        counts += [f"{plural(groups['sharing'], 'group')} around what few share"] if groups["sharing"] else []
         paragraphs.append(f"It found {listed(counts)}.")
     if hasattr(model, "stability_"):
         paragraphs.append(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hopsight.detectors.table import own_columns, score_table, shown_order
 from hopsight.explanations.edges import edge_events, edge_order, edge_reasons, unlikeness_places
 from hopsight.explanations.events import Calendar, exchanged
-from hopsight.explanations.groups import Shared
+from hopsight.explanations.groups import Shared, around
 from hopsight.explanations.text import flagged_sentence
 from hopsight.graph import AttributedGraph
 from hopsight.io.frames import open_table
@@ -145,7 +145,8 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = T
 def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
     """Write one row per group: group, kind, members (separated by ``; ``), density, score, shared, exchanged.
 
-    Where groups passed amounts around, also the sum of these amounts, and the times of the first and of the last one.
+    Where groups passed amounts around, also the sum of these amounts, and the times of the first and of the last one;
+    where some gather around nodes of other types, which.
     """
     groups, shared = model.groups_, Shared(graph)
     table = {
@@ -165,6 +166,8 @@ def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
             Calendar.of(graph),
         )
         table |= {name: [None if at is None else written.moment(at) for at in each] for name, each in times.items()}
+    if any(group.around for group in groups):
+        table["around"] = [around(graph, group) for group in groups]
     if graph.events is not None:
         table["exchanged"] = [exchanged(graph, group.members) for group in groups]
     write_table(path, _frame(table), but=["members"])  # each member is guarded already

@@ -122,8 +122,8 @@ function nodeLink(page, node) {
 }
 
 function neighbors(page, node) {
-  const rows = page.egos[node].edges;
-  if (!rows.length) return el("p", { class: "soft" }, "This node has no neighbors.");
+  const rows = shownEgo(page, node).edges;
+  if (!rows.length) return el("p", { class: "soft" }, page.egos[node].edges.length ? "All relations are hidden." : "This node has no neighbors.");
   const total = page.egos[node].total;
   const contribution = (row) => row[1] / total; // all of them sum to the AHP
   const most = Math.max(...rows.map(contribution));

@@ -54,14 +54,15 @@ function kindLegend(page) {
 }
 
 function groupDrawings(page) {
-  return el("ul", { class: "drawings" }, page.groups.slice(0, N_DRAWN).map(([number_, kind, members, size, density, , about]) => {
+  return el("ul", { class: "drawings" }, page.groups.slice(0, N_DRAWN).map(([number_, kind, members, size, density, , about, types]) => {
     const lines = [`a ${kind} of ${whole(size)}, ${share(density)} of their pairs connected`, about];
-    const link = el("a", { href: address(page, members[0]), "aria-label": `Group ${number_}, a ${kind} of ${size}` }, drawing(page, members, kind));
-    return el("li", null, withTip(link, `Group ${number_}`, lines), el("span", { class: "small" }, `${{ ring: "Ring", cycle: "Circle" }[kind] ?? "Lockstep"} of ${whole(size)}`));
+    const link = el("a", { href: address(page, members[0]), "aria-label": `Group ${number_}, a ${kind} of ${size}` }, drawing(page, members, kind, types));
+    return el("li", null, withTip(link, `Group ${number_}`, lines), el("span", { class: "small" }, `${{ ring: "Ring", cycle: "Circle", sharing: "Group" }[kind] ?? "Lockstep"} of ${whole(size)}`));
   }));
 }
 
-function drawing(page, members, kind) {
+// Members in a circle; in the middle the nodes of other types that a group has gathered around.
+function drawing(page, members, kind, types) {
   const shown = members.slice(0, MOST_MEMBERS);
   const place = new Map(shown.map((node, i) => {
     const angle = (2 * Math.PI * i) / shown.length - Math.PI / 2;
@@ -70,5 +71,6 @@ function drawing(page, members, kind) {
   const edges = shown.flatMap((node) => (page.egos[node]?.edges ?? []).filter(([other]) => place.has(other) && other > node).map(([other]) => [node, other]));
   return svg("svg", { viewBox: "0 0 100 100", "aria-hidden": "true" },
     edges.map(([a, b]) => svg("line", { x1: place.get(a)[0], y1: place.get(a)[1], x2: place.get(b)[0], y2: place.get(b)[1] })),
+    types.slice(0, 3).map((type, i) => shape(type, 50 + 16 * (i - (Math.min(types.length, 3) - 1) / 2), 50, 8)),
     shown.map((node) => svg("circle", { class: `kind-${kind}`, cx: place.get(node)[0], cy: place.get(node)[1], r: 6 })));
 }
