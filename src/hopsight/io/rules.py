@@ -303,19 +303,23 @@ def as_seconds(column: pl.Series, order: str | None = None) -> pl.Series:
         return column.cast(pl.Int64).cast(pl.Float64) / 1e9
     if isinstance(kind, pl.Datetime | pl.Duration):
         return column.cast(pl.Int64).cast(pl.Float64) / {"ns": 1e9, "us": 1e6, "ms": 1e3}[kind.time_unit]
-    frame = pl.DataFrame({"text": in_figures(column.cast(pl.String))})
+    words = column.cast(pl.String)
+    different = words.drop_nulls().unique(maintain_order=True)
+    if 2 * len(different) < len(words):  # days repeat, and a table has millions of rows
+        return words.replace_strict(different, as_seconds(different, order), default=None, return_dtype=pl.Float64)
+    words = in_figures(words)
     if order is not None:
-        frame = pl.DataFrame({"text": _with_slashes(frame["text"])})
-        return frame.select(_parts(_SLASHED_DATE, order)).to_series().rename(column.name)
-    iso, german = _parts(_DATE, "ymd"), _parts(_GERMAN_DATE, "dmy")
-    return frame.select(pl.coalesce(iso, german)).to_series().rename(column.name)
+        return _seconds(_with_slashes(words), _SLASHED_DATE, order)
+    iso, german = _seconds(words, _DATE, "ymd"), _seconds(words, _GERMAN_DATE, "dmy")
+    return pl.select(pl.coalesce(iso, german)).to_series()
 
 
-def _parts(pattern: str, order: str) -> pl.Expr:
+def _seconds(words: pl.Series, pattern: str, order: str) -> pl.Series:
     """Return the seconds of dates written by a pattern whose first groups are year, month and day in some order."""
+    groups = words.str.extract_groups(pattern + _CLOCK).struct.unnest()
 
     def group(number: int, default: float | None = 0.0) -> pl.Expr:
-        found = pl.col("text").str.extract(pattern + _CLOCK, number).cast(pl.Float64, strict=False)
+        found = pl.col(str(number)).cast(pl.Float64, strict=False)
         return found if default is None else found.fill_null(default)
 
     year, month, day = (group(order.index(part) + 1, None).cast(pl.Int32) for part in "ymd")
@@ -324,11 +328,12 @@ def _parts(pattern: str, order: str) -> pl.Expr:
     first = pl.date(year, pl.when(right).then(month).otherwise(1), 1)
     right &= day.is_between(1, first.dt.month_end().dt.day())
     offset = group(8) * 3600.0 + group(8).sign() * group(9) * 60.0
-    half = pl.col("text").str.extract(pattern + _CLOCK, 7).str.to_lowercase()
+    half = pl.col("7").str.to_lowercase()
     hour = pl.when(half.is_null()).then(group(4)).otherwise(group(4) % 12 + pl.when(half == "pm").then(12).otherwise(0))
     clock = hour * 3600.0 + group(5) * 60.0 + group(6)
     days = first.cast(pl.Int32).cast(pl.Float64) + day - 1
-    return pl.when(right & (clock <= SECONDS_PER_DAY)).then(days * SECONDS_PER_DAY + clock - offset)
+    found = pl.when(right & (clock <= SECONDS_PER_DAY)).then(days * SECONDS_PER_DAY + clock - offset)
+    return groups.select(found).to_series().rename(words.name)
 
 
 WRITTEN = {"point numbers": ".", "comma numbers": ","}  # what a column of such numbers holds, and its decimal mark
