@@ -18,21 +18,7 @@ WRITTEN = [".csv", ".tsv", ".csv.gz", ".parquet", ".mat", ".npz", ".graphml"]
 
 
 IDS = [
-    "a",
-    "=1+1",
-    "-x",
-    "'q",
-    "Zoë",
-    "p q",
-    "007",
-    "1",
-    "1.5",
-    "x,y",
-    'say "hi"',
-    "中文",
-    "😀",
-    "line\nbreak",
-    "nan",
+    *("a", "=1+1", "-x", "'q", "Zoë", "p q", "007", "1", "1.5", "x,y", 'say "hi"', "中文", "😀", "line\nbreak", "nan"),
     "#c",
 ]
 NAMES = ["age", "label", "x y", "=cmd", "city=Oslo", "name", "time", "node_type", "is_fraud", "tx_id", "amount", "y"]

@@ -16,20 +16,6 @@ def test_without_a_list_it_is_a_warning_in_the_log(caplog: pytest.LogCaptureFixt
     ]
 
 
-def test_merged_and_removed_edges_are_counted_in_words() -> None:
-    kept: list[str] = []
-    x = np.ones((3, 1))
-    notice_merged(AttributedGraph.from_edges([0], [1], x), kept)
-    notice_merged(AttributedGraph.from_edges([0, 0, 1], [1, 1, 1], x), kept)
-    notice_merged(AttributedGraph.from_edges([0] * 1201 + [2, 2], [1] * 1201 + [2, 2], x), kept)
-    assert kept == [
-        "Merged 1 duplicate edge.",
-        "Removed 1 self-loop.",
-        "Merged 1,200 duplicate edges.",
-        "Removed 2 self-loops.",
-    ]
-
-
 @pytest.mark.parametrize(
     ("rule", "words"),
     [

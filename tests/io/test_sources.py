@@ -52,7 +52,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("packing", PACKERS)
 def test_compressed_text(tmp_path: Path, packing: str) -> None:
     pack = PACKERS[packing]
-    (tmp_path / f"edges.csv{packing}").write_bytes(pack(CSV.encode()))
+    (tmp_path / f"edges.csv{packing}").write_bytes(pack(CSV[:9].encode()) + pack(CSV[9:].encode()))  # in two parts
     (tmp_path / f"people.jsonl{packing}").write_bytes(pack(NODES.write_ndjson().encode()))
     check(tmp_path / f"edges.csv{packing}", tmp_path / f"people.jsonl{packing}")
     damaged = tmp_path / f"damaged.csv{packing}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -38,24 +37,6 @@ def test_two_small_tables_by_hand(tmp_path: Path) -> None:
     assert graph.attributes.tolist() == [[31], [42], [27]]
     assert graph.attribute_names == ("age",)
     assert (graph.name, graph.labels, graph.directed) == ("edges", None, False)
-
-
-@pytest.mark.parametrize("suffixes", list(itertools.product([".csv", ".tsv", ".csv.gz", ".parquet"], repeat=2)))
-def test_any_two_table_formats_can_be_combined(tmp_path: Path, suffixes: tuple[str, str]) -> None:
-    frames = [
-        pl.DataFrame({"source": [7, 8], "target": [8, 12]}),
-        pl.DataFrame({"id": [12, 7, 8], "x": [1.5, 2.5, 3.5]}),
-    ]
-    paths = [tmp_path / f"{name}{suffix}" for name, suffix in zip(("edges", "people"), suffixes, strict=True)]
-    for frame, path in zip(frames, paths, strict=True):
-        if path.suffix == ".parquet":
-            frame.write_parquet(path)
-        else:
-            text = frame.write_csv(separator="\t" if ".tsv" in path.name else ",").encode()
-            path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
-    graph = read_tables(*paths)
-    assert graph.node_ids.tolist() == [12, 7, 8]
-    assert sorted(zip(*graph.edges.tolist(), strict=True)) == [(0, 2), (1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -145,27 +126,6 @@ def test_everything_is_restored_from_the_two_files(hard_graph: AttributedGraph, 
     assert np.array_equal(again.edges, hard_graph.edges)
     assert np.array_equal(again.labels, hard_graph.labels)
     assert np.array_equal(again.kinds, hard_graph.kinds)
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_edge_data_types_and_names_are_restored(tmp_path: Path, suffix: str) -> None:
-    graph = AttributedGraph.from_edges(
-        [0, 1, 2],
-        [1, 2, 3],
-        np.arange(4.0)[:, None],
-        edge_weight=[1.5, -2.0, 3.0],
-        edge_time=[10.0, 20.0, 30.5],
-        edge_attributes=[[0.5], [1.5], [0.5]],
-        edge_attribute_names=["speed"],
-        node_types=["user", "item", "user", "item"],
-        node_names=["Ann", "Ann", "Cy", "Di"],
-    )
-    write_tables(graph, tmp_path / f"g{suffix}")
-    again = read_tables(tmp_path / f"g{suffix}", notices=[])
-    assert again.attribute_names == graph.attribute_names
-    assert again.edge_attribute_names == ("speed",)
-    for field in ("edge_weight", "edge_time", "edge_attributes", "node_types", "node_names"):
-        assert getattr(again, field).tolist() == getattr(graph, field).tolist()
 
 
 IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(
