@@ -148,7 +148,7 @@ def load(
         kind = description.rank
         return graph if kind is None else view(graph, kind, notices)
     if source is None or (isinstance(source, str) and not source.strip()):
-        raise Refusal("source", "is missing: pass a file, a table or a graph, or edges for several tables")
+        raise Refusal("source", "is missing: pass a file, a table, a graph or several tables")
     if rank is not None:
         options = {"directed": directed, "missing": missing, "data_dir": data_dir, "notices": notices}
         options |= {**of_nodes, **of_edges, "rank_unknown": rank_unknown}

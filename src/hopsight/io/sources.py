@@ -316,17 +316,15 @@ def resolve(source: Any) -> Any:
 
 def is_source(source: Any) -> bool:
     """Return whether a text or path leads to a table or a file, so that it is no name of the catalog."""
-    if is_query(source):
-        return True
     if not isinstance(source, str | Path):
+        return is_query(source)
+    if not str(source).strip():
         return False
-    path = Path(source)
-    return bool(
-        (_exists(path) and path.is_file())
-        or _SCHEME.match(str(source))
-        or _several(path)[1]
-        or any(_options(str(source))[1])
-    )
+    try:
+        place = resolve(source)
+    except ValueError:  # an address that is refused when it is read
+        return True
+    return isinstance(place, Address) or (_exists(place) and place.is_file())
 
 
 def is_query(source: Any) -> bool:
