@@ -201,7 +201,7 @@ def test_windows_of_a_duration_begin_at_midnight_utc() -> None:
     assert window.number(moments, 0, window.n_ticks).tolist() == [0, 0, 1, 1439, 1440, -1]
 
 
-@pytest.mark.parametrize("text", ["", "0", "0d", "1 fortnight", "-3h", "1.5d"])
+@pytest.mark.parametrize("text", ["", "0", "0d", "1 fortnight", "-3h", "1.5", "d"])
 def test_refuses_what_is_no_window(text: str) -> None:
     with pytest.raises(ValueError, match="window must be a duration such as 30d"):
         parse_window(text)

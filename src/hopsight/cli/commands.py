@@ -237,8 +237,12 @@ def stream(
         str | None, typer.Option(help="Column with the amount of each event.", show_default="recognized")
     ] = None,
     window: Annotated[
-        str, typer.Option(help="Length of a window: 1d, 12h, 15m or a number of events such as 1000.")
-    ] = "1d",
+        str | None,
+        typer.Option(
+            help="Length of a window: 1d, 12h, 15m or a number of events such as 1000.",
+            show_default="1d, or a 120th of the record if times have no unit",
+        ),
+    ] = None,
     alarm: Annotated[float, typer.Option(help="Score from which events are flagged; 3 means 1 in 1,000.")] = 3.0,
     out: options.Out = Path("hopsight-out"),
     top: options.Top = 20,

@@ -35,10 +35,14 @@ OUTLIER_ALONE = 0.8  # attributes that come from edges say what a node did; colu
 
 
 def weights_of(model: Any) -> dict[str, float]:
-    """Return the weight of each kind of evidence; without attributes from a table, outlier counts more."""
+    """Return the weight of each kind of evidence in the scores of a model."""
     transform = getattr(model, "transform_", None)
-    derived = transform is not None and all(map(is_derived, transform.names))
-    return WEIGHTS | ({"outlier": OUTLIER_ALONE} if derived else {})
+    return WEIGHTS if transform is None else weights_for(transform.names)
+
+
+def weights_for(names: Sequence[str]) -> dict[str, float]:
+    """Return the weight of each kind of evidence; without attributes from a table, outlier counts more."""
+    return WEIGHTS | ({"outlier": OUTLIER_ALONE} if all(map(is_derived, names)) else {})
 
 
 def weighted(

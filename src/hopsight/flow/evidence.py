@@ -329,9 +329,9 @@ class Flow:
     def cycle_value(self) -> FloatArray:
         """How far an amount that passes a node travels on, and whether it returns.
 
-        Event e follows d if it leaves the account that d reached, at most three days later, with .75 to 1.1 of the
-        amount. With c the number of events that came in during those days and q the share of all events
-        whose amount would fit, the link counts −log₁₀(c q): links by chance are common at busy accounts and for
+        Event e follows d if it leaves the account that d reached, at the same time or at most three days later, with
+        .75 to 1.1 of the amount. With c the number of events that came in during those days and q the share of all
+        events whose amount would fit, the link counts −log₁₀(c q): links by chance are common at busy accounts and for
         common amounts, and count nothing. With s the sum over the links of the best cycle of three to ten events
         through a node, or half the sum over the best chain through it if that is more: log(1 + s).
         """
@@ -340,6 +340,11 @@ class Flow:
         for ends in self.accounts:
             np.maximum.at(best, ends, CHAIN_SHARE * through)
         return np.log1p(best)
+
+    @property
+    def has_rare_chain(self) -> NDArray[np.bool_]:
+        """Whether the best cycle or chain through a node counts s > log₁₀ n: of n nodes, none has it by chance."""
+        return np.asarray(np.expm1(self._of_nodes(self.cycle_value)) > np.log10(self.n_nodes))
 
     def chain_of(self, node: int) -> IntArray:
         """Return the events of the best cycle or chain through a node, in order of time."""

@@ -81,10 +81,11 @@ def chains(
     """Return the best chain into and out of every event, and the best cycle through every event and every node.
 
     Events are in order of time. Event e follows d if d leads to where e begins, at most ``window`` earlier, and the
-    ratio of the amounts of e and d is between ``lowest`` and ``highest``. If c events came in within the window, a
-    follower by chance is expected c · ``rarity`` times; the link counts −log₁₀ of that, and less than ``least`` is no
-    link. ``incoming`` lists the events that lead to each node, in order of time, from ``start`` on, and ``arrival`` has
-    their times. A cycle has three to ``longest`` events.
+    ratio of the amounts of e and d is between ``lowest`` and ``highest``. Of events at the same time, such as on one
+    day, those come first that follow none of the others, as far as there are any. If c events came in within the
+    window, a follower by chance is expected c · ``rarity`` times; the link counts −log₁₀ of that, and less than
+    ``least`` is no link. ``incoming`` lists the events that lead to each node, in order of time, from ``start`` on, and
+    ``arrival`` has their times. A cycle has three to ``longest`` events.
 
     Returns
     -------
@@ -103,9 +104,31 @@ def chains(
     before, after = np.full(n, -1), np.full(n, -1)
     into, out, around, weight = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
     value, last, length = np.zeros(n_nodes), np.full(n_nodes, -1), np.zeros(n_nodes, dtype=np.int64)
-    for event in range(n):
+    turn, placed, n_placed = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_), 0
+    while n_placed < n:
+        begin, end, waits, n_passes = n_placed, n_placed, True, 0
+        while end < n and time[end] == time[begin]:
+            end += 1
+        while n_placed < end:
+            before_pass, n_passes = n_placed, n_passes + 1
+            for event in range(begin, end):
+                if placed[event]:
+                    continue
+                node, free = source[event], True
+                place = start[node] + np.searchsorted(arrival[start[node] : start[node + 1]], time[event])
+                while waits and free and place < start[node + 1] and arrival[place] == time[event]:
+                    ratio = amount[event] / amount[incoming[place]]
+                    free = placed[incoming[place]] or incoming[place] == event or ratio < lowest or ratio > highest
+                    place += 1
+                if free:
+                    turn[n_placed], placed[event], waits = event, True, n_passes < longest
+                    n_placed += 1
+            waits = n_passes < longest and n_placed > before_pass  # else some go in a circle: the next does not wait
+    placed[:] = False
+    for event in turn:
         node = source[event]
-        high = start[node] + np.searchsorted(arrival[start[node] : start[node + 1]], time[event])
+        placed[event] = True
+        high = start[node] + np.searchsorted(arrival[start[node] : start[node + 1]], time[event], side="right")
         low = high
         while low > start[node] and arrival[low - 1] >= time[event] - window:
             low -= 1
@@ -118,11 +141,12 @@ def chains(
         for place in range(low, high):
             other = incoming[place]
             ratio = amount[event] / amount[other]
-            if ratio >= lowest and ratio <= highest and (before[event] < 0 or into[other] > into[before[event]]):
+            fits = placed[other] and other != event and ratio >= lowest and ratio <= highest
+            if fits and (before[event] < 0 or into[other] > into[before[event]]):
                 before[event] = other
         if before[event] >= 0:
             into[event] = into[before[event]] + weight[event]
-    for event in range(n - 1, -1, -1):
+    for event in turn[::-1]:
         other = before[event]
         if other >= 0 and out[event] + weight[event] > out[other]:
             out[other], after[other] = out[event] + weight[event], event

@@ -100,9 +100,13 @@ def all_groups(
 
 
 def cycle_groups(flow: Flow, edges: IntArray, evidence: FloatArray, least: float) -> list[Group]:
-    """Return the groups that passed amounts around (:meth:`hopsight.flow.Flow.rings`), the strongest first."""
+    """Return the groups that passed amounts around (:meth:`hopsight.flow.Flow.rings`), the strongest first.
+
+    Members have more evidence than the least, or a chain that among all nodes none has by chance: where nobody pays
+    back, nearly all nodes with any evidence are members of rings, and do not stand out among each other.
+    """
     groups = []
-    for members, rows in flow.rings(evidence > least):
+    for members, rows in flow.rings((evidence > least) | flow.has_rare_chain):
         inside = np.isin(edges, members).all(axis=0)
         n_inside = np.unique(np.sort(edges[:, inside], axis=0), axis=1).shape[1]
         order = members[np.lexsort([members, -evidence[members]])]

@@ -210,7 +210,7 @@ def fit(
         limit_of_edges = results.edge_threshold(edges, cells.n_edges, detector.false_alarms)
         triangles = evidence.triangle_blocks(judged, degrees, layout, edge_baseline)
         features = cached(evidence.feature_blocks(judged, triangles, x, layout, attribute_baseline, detector.deviation))
-        scores, found = evidence.weigh_nodes(features, layout, sample.numbers, detector, notices)
+        scores, found = evidence.weigh_nodes(features, layout, sample.numbers, detector, graph.names, notices)
     taught = None
     if graph.labels is not None:
         with stages.stage("learn"):

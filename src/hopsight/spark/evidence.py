@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from hopsight.checks import Refusal, check_choice, shortened
-from hopsight.detectors.table import UNLABELED
+from hopsight.detectors.table import UNLABELED, weights_for
 from hopsight.detectors.tails import flag_limit, group_limit
 from hopsight.feedback.features import JUDGED_NAMES, Features, node_features
 from hopsight.feedback.learner import MOST_LABELS, MOST_REFERENCE, Learned, learn, probable
@@ -283,13 +283,16 @@ def features_of(rows: Array) -> NodeFeatures:
 
 
 def weigh_nodes(
-    features: DataFrame, layout: Layout, sample: NDArray[np.int64], detector: CrossHCM, notices: list[str]
-) -> tuple[DataFrame, dict[str, Any]]:
+    features: DataFrame, layout: Layout, sample: NDArray[np.int64], detector: CrossHCM, names: Sequence[str],
+    notices: list[str],
+) -> tuple[DataFrame, dict[str, Any]]:  # fmt: skip
     """Return one row per node, ``number`` and the columns of :data:`SCORES`, and the fitted values by name.
 
-    ``sample`` holds the numbers of the nodes that tell what is usual; ``decided_by`` is a position in the evidence.
+    ``sample`` holds the numbers of the nodes that tell what is usual, and ``names`` are those of the attributes;
+    ``decided_by`` is a position in the evidence.
     """
     check_choice("score", detector.score, CrossHCM.scores)
+    weights = weights_for(names)
     used = [FEATURES.index(name) for name in ("hop", "variance", "strangers", "lookalikes")]
     highest = sum_to_driver(
         features, lambda row: np.nanmax(piece_matrix(row, layout)[:, used], axis=0, initial=0.0), op=np.maximum
@@ -305,7 +308,7 @@ def weigh_nodes(
         shares = [v / top if top > 0 else np.zeros_like(v) for v, top in zip((hop, variance), highest, strict=False)]
         from_edges = dict(zip(FROM_EDGES, (hop, variance, shares[0] + shares[1]), strict=True))
         evidence = strengths(nodes, baseline)
-        strength, decided_by = combine(evidence, detector.evidence)
+        strength, decided_by = combine(evidence, detector.evidence, weights)
         number = layout.offsets[row["block"]] + row["piece"] * PIECE + np.arange(len(rows))
         columns = [number, nodes.degrees, *from_edges.values(), *evidence.values()]
         return [*columns, from_edges.get(detector.score, strength), decided_by]

@@ -21,8 +21,9 @@ number of events), and these into *ticks* of at most a minute. Everything is one
    as much, 3 being one in a thousand. An event is flagged from the alarm level on. For each of its ends it counts less
    by the evidence by which the other end alone is more unusual, so that the targets of a scan rank below who scans.
 5. **Add up.** What an account's own events did together is judged apart: many new partners, and much money to or from
-   them, within hours, a day or days, beside its own past and what other accounts do (`accounts.py`). An alert is raised
-   once per episode, on an account or on a pair (`alerts.py`).
+   them, within hours, a day or days, beside its own past and what other accounts do, and whether it sends on what it
+   has just received, one of several in a row (`accounts.py`). An alert is raised once per episode, on an account or on
+   a pair (`alerts.py`).
 6. **Remember.** Tables of fixed size hold nodes (with their last 32 neighbors) and pairs; the least recently seen make
    room. So the cost of an event and the size of the state have a bound that the length of the history does not change.
 

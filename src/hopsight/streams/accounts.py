@@ -1,4 +1,4 @@
-"""What the events of one node did together: many new partners, and much money to or from them, in a short time.
+"""What the events of one node did together: many new partners and much money to or from them, or an amount passed on.
 
 An account is looked at over three lengths of time, a quarter of a window, one window and four (by default 6 hours, a
 day and four days), what it sends and what it receives apart. Time is cut into blocks of that length; the present and
@@ -10,11 +10,19 @@ the last block count together. Two numbers say how unusual that is for this acco
 
 Each becomes −log of the share of all accounts' blocks that reached as much, and z is the harmonic mean of both, so that
 it takes both: a wedding brings many small gifts, a house is one large payment. Without amounts z is that of x. The
-score is −log₁₀ of the share of blocks with this z or more, divided by 3, because an episode fills several blocks.
+score is −log₁₀ of the share of blocks with this z or more, divided by 6, because an episode fills several blocks.
 
 Too little is known in the first windows, in which every partner is new. An account without a past may have a monthly
 rhythm, as employers do: what it sends is judged once it has sent before, what it receives once it has been seen before,
-or once the stream is a month old.
+or once the stream is a month old. In the first month it is neither judged nor learned while 1% of those that send have
+as many new partners at the same time: on the first payday every employer has.
+
+An account that sends on what it has just received is one of a chain. An event follows an earlier one if it leaves the
+account that the other reached within three windows before, goes to another account than it came from, and has .75 to
+1.1 of its amount; both are between partners that met less than two weeks (of windows of a day) ago. With c such amounts
+that came in during that time, and q the share of all events with such an amount, the link counts −log₁₀(c q), and a
+chain what its links count together. The score of the account that sends on is that sum minus 1, if there are two links
+at least, but no more than −log₁₀ of the share of earlier events with such a chain.
 """
 
 from __future__ import annotations
@@ -34,15 +42,25 @@ FIRST_JUDGED = 6.0  # windows in which nearly every partner is new
 SOME_PAST = 5.0  # windows since the first event, from which an account has a past
 LONG = 31.0  # windows after which an account without a past is judged: a month, by days
 FEWEST = 5.0  # new partners that something was done with together
-PER_EPISODE = 3.0  # blocks of all lengths that an episode fills
+CUSTOM, FEWEST_CUSTOM = 0.01, 3.0  # share of senders, and number, that had so many at the same time: a custom
+PER_EPISODE = 6.0  # blocks of all lengths that an episode fills
 UNUSUAL = 3.0  # a score from which a block is hardly learned as usual
 HARDLY = 0.25
 TOP_NEW, TOP_AMOUNT, TOP_BOTH = math.log(128.0), 10.0, 16.0  # ends of the histograms
+PASSING, KNOWN = 3.0, 14.0  # windows in which an amount is passed on, and after which partners know each other
+LOWEST, HIGHEST = 0.75, 1.1  # ratio of an amount to that before it in a chain
+LEAST_LINK = 0.3  # that a link counts
+FEWEST_LINKS = 2.0
+FREE = 1.0  # digits of a chain that count nothing: every event may be the end of one
+TOP_DIGITS = 8.0
 # What is said of an account: its score, and of the strongest length of time the new partners, their amount, the time of
 # the first, the smallest and the largest amount, the most that it moved in one earlier block, events per window, and
 # which length it is.
 SCORE, N_NEW, AMOUNT, BEGAN, SMALLEST, LARGEST, MOST, RATE, LENGTH = range(9)
 N_SAID = 9
+# What is said of an account that sends on: its score, what it received, when, the number of links, when the chain
+# began, and the most that it sent in one earlier block of the longest.
+RECEIVED, RECEIVED_AT, N_LINKS, CHAIN_BEGAN, MOST_SENT = range(1, 6)
 
 
 @inner
@@ -68,16 +86,29 @@ def look_at_account(
             if row[at.BLOCK] > 0.0:
                 _close_block(memory, row, end, scale, since)
             _shift(row, block)
+            if end == 0 and scale == at.N_LENGTHS - 1:
+                customs = memory.customs
+                if customs[0, 0] != block + 1.0:
+                    for column in range(3):
+                        customs[1, column] = customs[0, column] if customs[0, 0] == block else 0.0
+                    customs[0, 0], customs[0, 1], customs[0, 2] = block + 1.0, 0.0, 0.0
+                customs[0, 1] += 1.0
         row[at.MOVED] += amount
         if not new:
             continue
         if row[at.NEW] == 0.0:
             row[at.FIRST], row[at.LOW], row[at.HIGH] = second, amount, amount
         row[at.NEW] += 1.0
+        if end == 0 and scale == at.N_LENGTHS - 1 and row[at.NEW] == FEWEST:
+            memory.customs[0, 2] += 1.0
         row[at.MONEY] += amount
         row[at.LOW], row[at.HIGH] = min(row[at.LOW], amount), max(row[at.HIGH], amount)
         number = row[at.NEW] + row[at.NEW_BEFORE]
         if not judged or number < FEWEST:
+            continue
+        n_senders, n_many = memory.customs[:, 1].sum(), memory.customs[:, 2].sum()
+        if end == 0 and place < LONG and n_many >= max(FEWEST_CUSTOM, CUSTOM * n_senders):
+            row[at.STRONGEST] = -1.0
             continue
         both = _unusual(memory, row, end, scale)
         score = looked_up(memory.block_tail[at.BOTH], both / TOP_BOTH) / math.log(10.0) + math.log10(PER_EPISODE)
@@ -98,7 +129,58 @@ def look_at_account(
 def open_span(memory: Memory) -> None:
     """Let what the blocks so far reached count as known."""
     for kind in range(memory.block_seen.shape[0]):
-        fill_tail(memory.block_seen[kind], memory.block_tail[kind], kind == at.BOTH)
+        fill_tail(memory.block_seen[kind], memory.block_tail[kind], kind >= at.BOTH)
+
+
+@inner
+def look_at_chain(
+    memory: Memory, source: int, target: int, pair: int, place: float, second: float, amount: float,
+    said: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Follow an amount from account to account, and say how unusual it is that the source sent it on."""
+    said[SCORE] = 0.0
+    if amount <= 0.0 or source == target:
+        return
+    size = min(max(int((math.log(amount) - at.LEAST_SIZE) / at.SIZE), 0), at.N_SIZES - 1)
+    memory.sizes[size] += 1.0
+    if place - memory.met[pair] > KNOWN:
+        return
+    count, oldest, best = 0.0, place + 1.0, -1
+    for number in range(at.N_ARRIVALS):
+        row = memory.arrivals[source, number]
+        if row[at.CAME] > 0.0 and row[at.CAME] >= place + 1.0 - PASSING:
+            count, oldest = count + 1.0, min(oldest, row[at.CAME])
+            ratio = amount / row[at.CAME_AMOUNT]
+            fits = LOWEST <= ratio <= HIGHEST and row[at.CAME_FROM] != target
+            if fits and (best < 0 or row[at.CAME_DIGITS] > memory.arrivals[source, best, at.CAME_DIGITS]):
+                best = number
+    digits, links, began = 0.0, 0.0, second
+    if best >= 0:
+        if count == at.N_ARRIVALS:  # there may have been more
+            count *= PASSING / max(place + 1.0 - oldest, PASSING / 100.0)
+        low = (math.log(amount / HIGHEST) - at.LEAST_SIZE) / at.SIZE
+        high = (math.log(amount / LOWEST) - at.LEAST_SIZE) / at.SIZE
+        fitting = 1.0
+        for number in range(at.N_SIZES):
+            fitting += memory.sizes[number] * max(0.0, min(high, number + 1.0) - max(low, float(number)))
+        link = -math.log10(min(1.0, count * fitting / (memory.sizes.sum() + 1.0)))
+        if link >= LEAST_LINK:
+            row = memory.arrivals[source, best]
+            digits, links, began = row[at.CAME_DIGITS] + link, row[at.CAME_LINKS] + 1.0, row[at.CHAIN_BEGAN]
+            rare = looked_up(memory.block_tail[at.CHAINS], digits / TOP_DIGITS) / math.log(10.0)
+            if links >= FEWEST_LINKS and place >= FIRST_JUDGED:
+                said[SCORE], said[N_LINKS], said[CHAIN_BEGAN] = min(digits - FREE, rare), links, began
+                said[RECEIVED], said[RECEIVED_AT] = row[at.CAME_AMOUNT], row[at.CAME_AT]
+                said[MOST_SENT] = memory.blocks[source, 0, at.N_LENGTHS - 1, at.MOST_MOVED]
+    weight = HARDLY / links if said[SCORE] >= UNUSUAL else 1.0  # every link of a chain is an event
+    _count(memory.block_seen[at.CHAINS], digits / TOP_DIGITS if links >= FEWEST_LINKS else 0.0, weight)
+    place_of_oldest = 0
+    for number in range(at.N_ARRIVALS):
+        if memory.arrivals[target, number, at.CAME] < memory.arrivals[target, place_of_oldest, at.CAME]:
+            place_of_oldest = number
+    row = memory.arrivals[target, place_of_oldest]
+    row[at.CAME], row[at.CAME_AT], row[at.CAME_AMOUNT], row[at.CAME_FROM] = place + 1.0, second, amount, source
+    row[at.CAME_DIGITS], row[at.CAME_LINKS], row[at.CHAIN_BEGAN] = digits, links, began
 
 
 @inner
@@ -109,11 +191,11 @@ def _has_past(place: float, since: float) -> bool:
 @inner
 def _close_block(memory: Memory, row: NDArray[np.float64], end: int, scale: int, since: float) -> None:
     """Learn what is usual from a block that is over; of an unusual one only a part, so that it does not hide others."""
-    if row[at.NEW] > 0.0 and _has_past((row[at.BLOCK] - 1.0) * LENGTHS[scale], since):
+    if row[at.NEW] > 0.0 and row[at.STRONGEST] >= 0.0 and _has_past((row[at.BLOCK] - 1.0) * LENGTHS[scale], since):
         weight = HARDLY if row[at.STRONGEST] >= UNUSUAL else 1.0
         _count(memory.block_seen[at.BOTH], _unusual(memory, row, end, scale) / TOP_BOTH, weight)
         new, amount = _features(memory, row, end, scale)
-        kind = _kind(end, scale)
+        kind = 2 * (end * at.N_LENGTHS + scale)
         _count(memory.block_seen[kind], new / TOP_NEW, weight)
         _count(memory.block_seen[kind + 1], amount / TOP_AMOUNT, weight)
     if row[at.MOVED] > 0.0:
@@ -156,17 +238,12 @@ def _features(memory: Memory, row: NDArray[np.float64], end: int, scale: int) ->
 @inner
 def _unusual(memory: Memory, row: NDArray[np.float64], end: int, scale: int) -> float:
     """Return z of the module's docstring."""
-    kind, (new, amount) = _kind(end, scale), _features(memory, row, end, scale)
+    kind, (new, amount) = 2 * (end * at.N_LENGTHS + scale), _features(memory, row, end, scale)
     by_number = looked_up(memory.block_tail[kind], new / TOP_NEW)
     if memory.block_usual[end, scale, 0] == 0.0:  # no amounts
         return by_number
     by_amount = looked_up(memory.block_tail[kind + 1], amount / TOP_AMOUNT)
     return 2.0 * by_number * by_amount / max(by_number + by_amount, 1e-9)
-
-
-@inner
-def _kind(end: int, scale: int) -> int:
-    return 2 * (end * at.N_LENGTHS + scale)
 
 
 @inner

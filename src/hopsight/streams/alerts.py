@@ -24,10 +24,12 @@ COLUMNS = (
     "alert", "account", "source", "target", "time", "window", "amount", "usual_amount", "score", "decided_by", "hop",
     "surprise", "reason",
 )  # fmt: skip
-PARTNERS = "partners"  # the kind of evidence of an account
+PARTNERS, CHAIN = "partners", "cycle"  # the kinds of evidence of an account
+OF_CHAIN = 2  # beside source (0) and target (1): the source, for what it sends on
 PARTS = {"hop": "pair", "amount": "amount", "hour": "hour"}  # kinds of evidence that count together, in words
 ALONE = {"sender": 0, "receiver": 1}  # kinds of evidence of one end
 LEAST_TOO = math.log(10.0)  # nats: what less than a tenth of events have is named besides what decided
+SINGLE = 1.0  # digits that a single payment has to be rarer: there are ten times as many as episodes of accounts
 GAP = 1.0  # windows without a flag that end the episode of an event
 LOOK_BACK = 2.0 * max(said.LENGTHS)
 
@@ -77,9 +79,8 @@ def new_alerts(
     frame: pl.DataFrame, judged: Judged, open_before: pl.DataFrame | None, alarm: float, first: int, wording: Wording
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the alerts of events with their judgments, numbered from ``first`` on, and the episodes that are open."""
-    found = pl.concat(
-        [_of_events(frame, judged, wording.paid), *(_of_accounts(frame, judged, end, alarm) for end in (0, 1))]
-    )
+    of_accounts = (_of_accounts(frame, judged, end, alarm) for end in (0, 1, OF_CHAIN))
+    found = pl.concat([_of_events(frame, judged, alarm, wording.paid), *of_accounts])
     found = found.sort("number", "level", maintain_order=True)
     before = open_before if open_before is not None else found.select("key", pl.col("place").alias("last")).clear()
     found = found.join(before, on="key", how="left", maintain_order="left").with_columns(
@@ -105,7 +106,7 @@ def new_alerts(
     return alerts.with_columns(short).select(*COLUMNS, "number_of_window"), still
 
 
-def _of_events(frame: pl.DataFrame, judged: Judged, paid: bool) -> pl.DataFrame:
+def _of_events(frame: pl.DataFrame, judged: Judged, alarm: float, paid: bool) -> pl.DataFrame:
     """Return the flagged events, with the key of their episodes.
 
     Where events have amounts, one end alone is judged by its new partners and the money it moved with them: wages
@@ -118,7 +119,7 @@ def _of_events(frame: pl.DataFrame, judged: Judged, paid: bool) -> pl.DataFrame:
     )  # fmt: skip
     numbered = frame.with_row_index("number").with_columns(place=judged.places, level=pl.lit(0), end=end)
     if paid:
-        numbered = numbered.filter(pl.col("end").is_null())
+        numbered = numbered.filter(pl.col("end").is_null() & (pl.col("score") >= alarm + SINGLE))
     source, target = (pl.col(name).cast(pl.String) for name in ("source", "target"))
     key = (
         pl.when(pl.col("end") == 0).then(pl.format("0 {}", source)).when(pl.col("end") == 1)
@@ -129,14 +130,15 @@ def _of_events(frame: pl.DataFrame, judged: Judged, paid: bool) -> pl.DataFrame:
 
 
 def _of_accounts(frame: pl.DataFrame, judged: Judged, end: int, alarm: float) -> pl.DataFrame:
-    """Return the events at which an end is flagged for its new partners."""
+    """Return the events at which an end is flagged for its new partners, or the source for what it sends on."""
     score = judged.accounts[:, end, said.SCORE]
     chosen = np.flatnonzero(score >= alarm)
-    who = pl.col(("source", "target")[end]).cast(pl.String)
+    who = pl.col("target" if end == 1 else "source").cast(pl.String)
     return frame[chosen].with_columns(
         pl.Series("number", chosen, dtype=pl.UInt32), pl.Series("place", judged.places[chosen]),
-        pl.Series("score", score[chosen], dtype=pl.Float32), pl.lit(PARTNERS).alias("decided_by"),
-        pl.lit(1).alias("level"), pl.lit(end).alias("end"), pl.format("3{} {}", pl.lit(end), who).alias("key"),
+        pl.Series("score", score[chosen], dtype=pl.Float32),
+        pl.lit(CHAIN if end == OF_CHAIN else PARTNERS).alias("decided_by"), pl.lit(1).alias("level"),
+        pl.lit(end).alias("end"), pl.format("3{} {}", pl.lit(end), who).alias("key"),
         pl.Series("said", judged.accounts[chosen, end].tolist(), dtype=pl.List(pl.Float64)),
     ).select("number", *frame.columns, "place", "level", "end", "key", "said")  # fmt: skip
 
@@ -151,6 +153,9 @@ def _row(row: Mapping[str, Any], wording: Wording) -> tuple[Any, ...]:
         reason = f"{when}: {event_reason(row, wording)}"
         return account, when, window, row["amount"] if known else None, usual, reason
     values = row["said"]
+    if row["end"] == OF_CHAIN:
+        most = values[said.MOST_SENT] or None
+        return account, when, window, row["amount"], most, f"{when}: {chain_reason(row, wording)}"
     amounts = (values[said.AMOUNT], values[said.MOST]) if wording.paid else (None, None)
     began = wording.moment(values[said.BEGAN])
     reason = f"{began} to {when}: {account_reason(account, row['end'], values, row['start'], wording)}"
@@ -166,14 +171,27 @@ def account_reason(account: str, end: int, values: list[float], second: float, w
         return f"{did}; {_usually(values[said.RATE], 'event', wording)}."
     low, high = wording.amount(values[said.SMALLEST]), wording.amount(values[said.LARGEST])
     each = f"{low} each" if low == high else f"{low.removesuffix(wording.unit).strip()} to {high} each"
-    length = said.LENGTHS[int(values[said.LENGTH])]
-    most = ""
-    if values[said.MOST] > 0:
-        most = f", at most {wording.amount(values[said.MOST])} within {wording.window.words_of(length)}"
+    length = wording.window.words_of(said.LENGTHS[int(values[said.LENGTH])], dated=wording.dated)
+    most = f", at most {wording.amount(values[said.MOST])} within {length}" if values[said.MOST] > 0 else ""
     return (
         f"{account} {'was paid by' if end else 'paid'} {partners} within {within}, "
         f"{wording.about}{wording.amount(values[said.AMOUNT])} in all ({each}); "
         f"{_usually(values[said.RATE], 'payment', wording)}{most}."
+    )
+
+
+def chain_reason(row: Mapping[str, Any], wording: Wording) -> str:
+    """Say what an account received and sent on, along which chain, and the most that it sent before."""
+    values = row["said"]
+    received, sent = (wording.about + wording.amount(each) for each in (values[said.RECEIVED], row["sent_on"]))
+    later = wording.lasting(row["start"] - values[said.RECEIVED_AT])
+    most = wording.amount(values[said.MOST_SENT])
+    longest = wording.window.words_of(said.LENGTHS[-1], dated=wording.dated)
+    return (
+        f"{row['source']} sent {sent} on to {row['target']}, {later} after it received {received}; "
+        f"{plural(int(values[said.N_LINKS]), 'account')} in a row passed such an amount on since "
+        f"{wording.moment(values[said.CHAIN_BEGAN])}."
+        + (f" Before, it sent at most {most} within {longest}." if values[said.MOST_SENT] > 0 else "")
     )
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hopsight.io.rules import SECONDS_PER_DAY
 from hopsight.streams import memory as at
-from hopsight.streams.accounts import N_SAID, look_at_account, open_span
+from hopsight.streams.accounts import N_SAID, look_at_account, look_at_chain, open_span
 from hopsight.streams.events import keys_of
 from hopsight.streams.evidence import (
     PAIR,
@@ -75,7 +75,7 @@ class Judged(NamedTuple):
 
     events: NDArray[np.float32]  # a row of columns as above
     windows: NDArray[np.int64]
-    accounts: NDArray[np.float64]  # (events, 2 for source and target, columns of hopsight.streams.accounts)
+    accounts: NDArray[np.float64]  # (events, 3 for source, target and chain, columns of hopsight.streams.accounts)
     places: NDArray[np.float64]  # times in windows since the stream began
 
 
@@ -96,7 +96,7 @@ def advance(state: State, events: pl.DataFrame, attributes: NDArray[np.float32] 
     sources, targets = keys_of(events)
     places = window.places(moments, first) - state.notes.setdefault("origin", float(window.number(moments, first)[0]))
     judgments = np.zeros((events.height, N_COLUMNS), np.float32)
-    accounts = np.zeros((events.height, 2, N_SAID))
+    accounts = np.zeros((events.height, 3, N_SAID))
     if attributes is None:
         attributes = np.zeros((0, 2, at.N_ATTRIBUTES), np.float32)
     place = 0
@@ -170,6 +170,7 @@ def process(
         pair, is_new = entry(memory.pairs, pair_key_of(sources[event], targets[event]), tick, now)
         if is_new:
             memory.judged[pair] = 0.0
+            memory.met[pair] = places[event]
         learns = clock[at.N_TRAINED] < DENSE or now % 10 == 0
         # What is known changes between ticks only, so that a pair is judged once per tick.
         again = memory.judged[pair, at.STEP_JUDGED] == clock[at.STEP]
@@ -193,6 +194,7 @@ def process(
             look_at_account(
                 memory, slot, end, places[event], moments[event], new, amount, accounts[event, end]
             )  # fmt: skip
+        look_at_chain(memory, source, target, pair, places[event], moments[event], amount, accounts[event, 2])
     return sources.size
 
 
@@ -205,6 +207,7 @@ def _node(memory: Memory, key: np.uint64, tick: int, now: int) -> int:
         memory.streaks[slot] = 0.0
         memory.since[slot] = 0.0
         memory.blocks[slot] = 0.0
+        memory.arrivals[slot] = 0.0
         memory.attributes[slot] = np.float32(np.nan)
         memory.order[memory.clock[at.N_ORDER] % memory.order.size] = slot
         memory.clock[at.N_ORDER] += 1

@@ -51,6 +51,12 @@ SEEN_HOP, SEEN_AMOUNT, SEEN_HOUR, SEEN_SUM, SEEN_STRONGEST, SEEN_TOGETHER, SEEN_
 ) = range(16)  # fmt: skip
 N_LENGTHS = 3  # of blocks
 BOTH = 2 * 2 * N_LENGTHS  # row of ``block_seen``: both numbers together; before it two per end and length
+CHAINS = BOTH + 1  # row of ``block_seen``: what the links of chains count
+# Columns of ``Memory.arrivals``: when an amount came in (in windows plus 1, and in seconds), the amount, the slot that
+# it came from, what the links up to it count, their number, and when their chain began.
+CAME, CAME_AT, CAME_AMOUNT, CAME_FROM, CAME_DIGITS, CAME_LINKS, CHAIN_BEGAN = range(7)
+N_ARRIVALS = 4  # most recent ones kept per node
+N_SIZES, LEAST_SIZE, SIZE = 128, -3.0, 0.18  # bins of log amounts, where they begin, and their width
 N_PARTS = 3  # kinds of evidence that count together: of the pair, the amount and the hour
 
 
@@ -76,6 +82,8 @@ class Memory(NamedTuple):
     streaks: NDArray[np.float64]  # (nodes, 2 for sent and received, kinds of evidence, 5)
     since: NDArray[np.float64]  # (nodes, 2): when it first sent and received, in windows since the beginning, plus 1
     blocks: NDArray[np.float64]  # (nodes, 2 for sent and received, lengths, 16)
+    arrivals: NDArray[np.float64]  # (nodes, 4, 7): amounts that came in from new partners
+    met: NDArray[np.float64]  # per pair: when it had its first event, in windows
     attributes: NDArray[np.float32]  # per node, NaN if unknown
     judged: NDArray[np.float64]  # per pair
     order: NDArray[np.int32]  # slots of nodes by first appearance, to draw from
@@ -87,6 +95,8 @@ class Memory(NamedTuple):
     hours: NDArray[np.float64]
     seen: NDArray[np.float64]  # histograms
     tail: NDArray[np.float64]  # −log of the share beyond each bin, as of the start of the tick
+    sizes: NDArray[np.float64]  # histogram of log amounts
+    customs: NDArray[np.float64]  # of this longest block and the last: number, senders, those with many new partners
     block_usual: NDArray[np.float64]  # (2, lengths, 3): number, mean and squares of log amounts of blocks
     block_seen: NDArray[np.float64]  # histograms of blocks
     block_tail: NDArray[np.float64]  # −log of the share beyond each bin, as of the start of the span
@@ -96,12 +106,12 @@ class Memory(NamedTuple):
 
 
 TABLES = {
-    "nodes": ("node_hours", "ring", "streaks", "since", "blocks", "attributes"),
-    "pairs": ("judged",),
+    "nodes": ("node_hours", "ring", "streaks", "since", "blocks", "arrivals", "attributes"),
+    "pairs": ("judged", "met"),
 }  # and the other arrays with a row per entry
 SMALL_ARRAYS = (
-    "population", "offs", "amounts", "dispersion", "hours", "seen", "tail", "block_usual", "block_seen", "block_tail",
-    "clock", "sums",
+    "population", "offs", "amounts", "dispersion", "hours", "seen", "tail", "sizes", "customs", "block_usual",
+    "block_seen", "block_tail", "clock", "sums",
 )  # fmt: skip
 
 
@@ -116,6 +126,8 @@ def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
         streaks=zeros((n_nodes, 2, N_PARTS, 5)),
         since=zeros((n_nodes, 2)),
         blocks=zeros((n_nodes, 2, N_LENGTHS, 16)),
+        arrivals=zeros((n_nodes, N_ARRIVALS, 7)),
+        met=zeros(n_pairs),
         attributes=zeros((n_nodes, N_ATTRIBUTES), np.float32),
         judged=zeros((n_pairs, 3)),
         order=zeros(n_nodes, np.int32),
@@ -127,9 +139,11 @@ def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
         hours=zeros(N_HOURS),
         seen=zeros((SEEN_STREAKS + 2 * N_PARTS, N_BINS)),
         tail=zeros((SEEN_STREAKS + 2 * N_PARTS, N_BINS + 1)),
+        sizes=zeros(N_SIZES),
+        customs=zeros((2, 3)),
         block_usual=zeros((2, N_LENGTHS, 3)),
-        block_seen=zeros((BOTH + 1, N_BINS)),
-        block_tail=zeros((BOTH + 1, N_BINS + 1)),
+        block_seen=zeros((CHAINS + 1, N_BINS)),
+        block_tail=zeros((CHAINS + 1, N_BINS + 1)),
         examples=zeros((N_EXAMPLES, 2, N_FEATURES), np.float32),
         clock=zeros(10, np.int64),
         sums=zeros(4),

@@ -20,7 +20,7 @@ from hopsight.report.pages import write_timeline
 from hopsight.runs.folder import ALERTS, RECORD, STATE, TRAJECTORIES, WINDOWS, write_record
 from hopsight.streams import accounts as said
 from hopsight.streams import kernel as at
-from hopsight.streams.alerts import Wording
+from hopsight.streams.alerts import CHAIN, OF_CHAIN, PARTNERS, Wording
 from hopsight.streams.evidence import KINDS
 from hopsight.streams.memory import EVENTS, FITTED, N_LATE
 from hopsight.streams.state import Journal, State, write_rows
@@ -44,7 +44,7 @@ N_RECENT = 100_000  # rows per node and window from which trajectories are drawn
 def event_frame(events: pl.DataFrame, judged: at.Judged, alarm: float) -> pl.DataFrame:
     """Return events with their judgments."""
     judgments, windows, accounts = judged.events, judged.windows, judged.accounts[:, :, said.SCORE]
-    score = np.ascontiguousarray(judgments[:, at.SCORE])
+    score, sender = np.ascontiguousarray(judgments[:, at.SCORE]), np.maximum(accounts[:, 0], accounts[:, OF_CHAIN])
     return pl.DataFrame(
         {
             "source": events["source"], "target": events["target"], "time": events["time"],
@@ -59,9 +59,11 @@ def event_frame(events: pl.DataFrame, judged: at.Judged, alarm: float) -> pl.Dat
             "streak": judgments[:, at.STREAK_COUNT].astype(np.float64),
             "streak_place": judgments[:, at.STREAK_PLACE].astype(np.int8),
             "source_score": judgments[:, at.SOURCE_SCORE], "target_score": judgments[:, at.TARGET_SCORE],
-            "source_flagged": (np.maximum(judgments[:, at.SOURCE_SCORE], accounts[:, 0]) >= alarm).astype(np.int8),
+            "source_flagged": (np.maximum(judgments[:, at.SOURCE_SCORE], sender) >= alarm).astype(np.int8),
             "target_flagged": (np.maximum(judgments[:, at.TARGET_SCORE], accounts[:, 1]) >= alarm).astype(np.int8),
-            "source_account": accounts[:, 0].astype(np.float32), "target_account": accounts[:, 1].astype(np.float32),
+            "source_account": sender.astype(np.float32), "target_account": accounts[:, 1].astype(np.float32),
+            "source_kind": np.where(accounts[:, OF_CHAIN] > accounts[:, 0], CHAIN, PARTNERS),
+            "target_kind": np.full(score.size, PARTNERS), "sent_on": events["amount"],
             "amount": events["amount"] / events["factor"], "currency": events["currency"],
             "usual_amount": judgments[:, at.USUAL_AMOUNT] / events["factor"].to_numpy(),
             "hop_evidence": judgments[:, at.EV_HOP], "amount_evidence": judgments[:, at.EV_AMOUNT],
@@ -92,7 +94,7 @@ def node_tally(events: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFram
                 pl.col("new_pair").alias("new_pairs"),
                 "far",
                 pl.col(f"{end}_flagged").alias("flagged"),
-                decided_by=pl.when(account > pl.col(f"{end}_score")).then(pl.lit("partners")).otherwise("decided_by"),
+                decided_by=pl.when(account > pl.col(f"{end}_score")).then(f"{end}_kind").otherwise("decided_by"),
                 score=pl.max_horizontal(f"{end}_score", account),
             )
         )
@@ -383,7 +385,7 @@ def _course(rows: list[dict[str, Any]], wording: Wording) -> list[list[Any]]:
 def _summary(state: State, record: dict[str, Any]) -> list[str]:
     """Say what was judged, and how often the network was fitted."""
     drift = [fit for fit in state.notes["fits"] if fit["reason"] == "drift"]
-    length = parse_window(state.notes["window"]).words
+    length = parse_window(state.notes["window"]).words_of(1.0, dated=bool(state.notes["hours"]))
     counts = f"{plural(record['n_events'], 'event')} in {plural(record['n_windows'], 'window')} of {length}"
     summary = [
         f"hopsight judged {counts}, each by what was known before it, and flagged {record['n_flagged']:,} of them: "

@@ -48,7 +48,7 @@ from hopsight.streams.results import (
     write_summary,
 )
 from hopsight.streams.state import Journal, State
-from hopsight.streams.times import parse_window
+from hopsight.streams.times import parse_window, usual_window
 from hopsight.system.files import checksum
 from hopsight.system.lazy_polars import pl
 
@@ -65,7 +65,7 @@ class StreamRequest:
     path: str
     columns: Columns
     nodes: str | None = None  # a table of nodes with attributes
-    window: str = "1d"
+    window: str | None = None  # by default a day, or a 120th of the record if times have no unit
     seed: int = 0
     alarm: float = ALARM
     top: int = 20
@@ -85,7 +85,8 @@ class Watched:
 def stream(request: StreamRequest, folder: Path, *, progress: Progress | None = None) -> Watched:
     """Judge a stream from its beginning and write the run folder; its files appear together or not at all."""
     show = progress or Progress()
-    parse_window(request.window)
+    if request.window is not None:
+        parse_window(request.window)
     check_positive("alarm", request.alarm)
     check_count("top", request.top)
     check_count("seed", request.seed, low=0)
@@ -105,7 +106,7 @@ def stream(request: StreamRequest, folder: Path, *, progress: Progress | None = 
         # How times and amounts are written, and which columns hold them, is decided once, also for later files.
         asked = request.columns
         found = dataclasses.replace(events.columns, source=asked.source, target=asked.target)
-        request = dataclasses.replace(request, columns=found)
+        request = dataclasses.replace(request, columns=found, window=request.window or _usual_window(events))
         record["request"] = dataclasses.asdict(request)
         state = State.new(_first_notes(request), seed=request.seed)
         labels: list[Any] = []
@@ -201,6 +202,11 @@ def digest_of(source: Path | Address) -> str:
         return checksum(source)
     parts = "".join(digest_of(path) for path in source.paths) + json.dumps(dict(source.options))
     return hashlib.sha256(parts.encode()).hexdigest()
+
+
+def _usual_window(events: SortedEvents) -> str:
+    ends = pl.scan_parquet(events.path, glob=False).select(pl.col("time", "seconds").gather([0, -1])).collect()
+    return usual_window(*ends["seconds"], dated=have_hours(ends))
 
 
 def _attributes(request: StreamRequest) -> NodeAttributes | None:

@@ -27,7 +27,8 @@ LONGEST_TICK = 60.0  # seconds
 SPANS = 4  # per window
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 NAMES = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week"}
-_WINDOW = re.compile(r"\s*([0-9]+)\s*([smhdw]?)\s*")
+_WINDOW = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([smhdw]?)\s*")
+USUAL, PER_SPAN = "1d", 120  # the usual window where times are dates, and how many of them a record has otherwise
 LATEST = 1e15  # seconds: beyond that, minutes are no longer told apart
 ISO = "%Y-%m-%d %H:%M:%S"
 WORDS = {"dmy": "day/month/year", "mdy": "month/day/year"}
@@ -193,11 +194,6 @@ class Window:
             return np.floor(seconds / LONGEST_TICK).astype(np.int64)
         return self.number(seconds, first, self.n_ticks)
 
-    @property
-    def words(self) -> str:
-        """How long a window is, in words: ``1 day``, ``500 events``."""
-        return self.words_of(1.0)
-
     def title(self, number: int, dated: bool, pattern: str) -> str:
         """Return the span of a window, by its number.
 
@@ -221,14 +217,16 @@ class Window:
 
     def span_words(self, *, dated: bool) -> tuple[str, str]:
         """Return how long the two scales of counting are, in words: a tick, and a quarter of a window."""
-        tick = "1 minute" if self.events is not None and dated else self.words_of(1.0 / self.n_ticks)
-        return tick, self.words_of(1.0 / SPANS)
+        tick = "1 minute" if self.events is not None and dated else self.words_of(1.0 / self.n_ticks, dated=dated)
+        return tick, self.words_of(1.0 / SPANS, dated=dated)
 
-    def words_of(self, share: float) -> str:
-        """Return how long a part or a multiple of a window is, in words."""
+    def words_of(self, share: float, *, dated: bool) -> str:
+        """Return how long a part or a multiple of a window is, in words: ``1 day``, ``500 events``."""
         if self.events is not None:
             return plural(max(1, int(self.events * share)), "event")
         length = float(self.seconds or 1.0) * share
+        if not dated:
+            return f"{length:,.3g} unit{'' if length == 1 else 's'} of time"
         unit = next(unit for unit in ("d", "h", "m", "s") if length >= UNITS[unit] or unit == "s")
         count = length / UNITS[unit]
         return f"{count:.3g} {NAMES[unit]}{'' if count == 1 else 's'}"
@@ -241,9 +239,20 @@ def parse_window(text: str) -> Window:
     (43200.0, 1000)
     """
     match = _WINDOW.fullmatch(text)
-    if not match or int(match[1]) == 0:
+    if not match or float(match[1]) == 0.0 or not (match[2] or match[1].isdigit()):
         raise Refusal(
             "window", f"must be a duration such as 30d, 12h or 15m, or a number of events such as 1000, got {text!r}"
         )
-    number, unit = int(match[1]), match[2]
-    return Window(text.strip(), None if not unit else number * UNITS[unit], None if unit else number)
+    number, unit = match[1], match[2]
+    return Window(text.strip(), None if not unit else float(number) * UNITS[unit], None if unit else int(number))
+
+
+def usual_window(first: float, last: float, *, dated: bool) -> str:
+    """Return the window of a record from its first to its last time: a day, or a 120th if times have no unit.
+
+    >>> usual_window(1.7e9, 1.8e9, dated=True), usual_window(1, 14500, dated=False), usual_window(0, 1, dated=False)
+    ('1d', '120.8s', '0.008333s')
+    """
+    if dated or not last > first:
+        return USUAL
+    return f"{np.format_float_positional((last - first) / PER_SPAN, 4, fractional=False, trim='-')}s"
