@@ -3,13 +3,23 @@
     python experiments/labels.py --out experiments/results/labels.json
     python experiments/labels.py table experiments/results/labels.json
 
+The learner of an older version on the same labels, added to the file as the method ``1bf6701``:
+
+    python experiments/labels.py --judged judged.pickle --out experiments/results/labels.json
+    git worktree add ../older 1bf6701
+    PYTHONPATH=../older/src python experiments/labels.py older experiments/results/labels.json --judged judged.pickle
+
 Graphs are read from HOPSIGHT_DATA (default: ../shared/data). Each is fitted once; then labels are drawn ten times:
 20 anomalous and 80 normal nodes at random (``20+80``), n nodes at random (``random n``), n nodes of the queue (``queue
 n``: of the first 1.5 n labeled nodes of ``CrossHCM.queue``, asked once), or n from the top of the ranking (``top n``).
 A draw counts where at least ten anomalies stay unlabeled; without labels of both kinds nothing is learned. Rivals on
 the same labels: the ranking without labels, a random forest on the attributes, and one on attributes and neighborhood
-means (the features of RF-Graph), both with scikit-learn's defaults; and, where graphspot is installed (``pip install
-graphspot``), its RFGraph and XGBGraph on the attributes that the learner sees.
+means (the features of RF-Graph), both with scikit-learn's defaults; and, where they are installed (``pip install
+graphspot pyod xgboost coniferest``), graphspot's RFGraph and XGBGraph, PyOD's XGBOD and coniferest's AAD forest on the
+attributes that the learner sees.
+
+Questions (``found 20``, ``found 50``, ``found 100``): anomalies among the first 20, 50 and 100 nodes that ``queue``
+names, asked once, and with learning after every tenth answer.
 """
 
 from __future__ import annotations
@@ -19,6 +29,7 @@ import importlib.util
 import json
 import multiprocessing
 import os
+import pickle
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -33,27 +44,37 @@ PROTOCOLS = (
     "20+80", "queue 20", "queue 100", "top 100", "random 10", "random 20", "random 50", "random 100", "random 300",
     "random 1000",
 )  # fmt: skip
-METHODS = ("no labels", "learned", "forest", "forest on neighborhoods", "RFGraph", "XGBGraph")
+METHODS = (
+    "no labels", "learned", "forest", "forest on neighborhoods", "RFGraph", "XGBGraph", "XGBOD", "AAD forest",
+    "1bf6701",
+)  # fmt: skip
 LEAST_UNLABELED = 10  # anomalies
+QUESTIONS, LEARN_EVERY = (20, 50, 100), 10
 known: dict[str, dict[str, Any]] = {}  # what the processes that draw labels share
 
 
 def main() -> None:
     """Fit, draw labels and write what each method makes of them; or print the tables of a file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=("run", "table"), default="run")
+    parser.add_argument("what", nargs="?", choices=("run", "table", "older"), default="run")
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--graphs", nargs="+", default=[*ORGANIC, *PLANTED])
     parser.add_argument("--protocols", nargs="+", default=PROTOCOLS)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--judged", type=Path, help="file for the labels of every draw")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     if options.what == "table":
         print(tables(json.loads(options.file.read_text())))
         return
     warnings.simplefilter("ignore")
+    if options.what == "older":
+        rows = json.loads(options.file.read_text())
+        learn_by_older(rows, pickle.loads(options.judged.read_bytes()), options.device, options.processes)
+        write(options.file, rows)
+        return
     for name in options.graphs:
         known[name] = fit(name, options.device)
     tasks = [
@@ -61,9 +82,42 @@ def main() -> None:
     ]
     with multiprocessing.get_context("fork").Pool(options.processes) as pool:
         rows = [row for row in pool.imap(measure, tasks, chunksize=4) if row is not None]
+        rows += pool.map(ask, known)
+    judged = {(row["graph"], row["protocol"], row["draw"]): row.pop("judged") for row in rows if "judged" in row}
+    if options.judged:
+        options.judged.write_bytes(pickle.dumps(judged))
     if options.out:
-        options.out.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+        write(options.out, rows)
     print(tables(rows))
+
+
+def write(file: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Write raw results, a row per line."""
+    file.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+
+
+def learn_by_older(rows: list[dict[str, Any]], judged: dict[Any, Any], device: str, processes: int | None) -> None:
+    """Add to each row what the hopsight on the path, an older one, makes of the same labels."""
+    import hopsight as hs
+
+    for name in dict.fromkeys(row["graph"] for row in rows):
+        graph = load(name)
+        known[name] = {"graph": graph, "model": hs.CrossHCM(seed=0, device=device).fit(graph), "judged": judged}
+    drawn = [row for row in rows if row["protocol"] != "found"]
+    tasks = [(row["graph"], row["protocol"], row["draw"]) for row in drawn]
+    with multiprocessing.get_context("fork").Pool(processes) as pool:
+        for row, figures in zip(drawn, pool.imap(measure_older, tasks, chunksize=4), strict=True):
+            row["1bf6701"] = figures
+
+
+def measure_older(task: tuple[str, str, int]) -> list[float]:
+    """Return ROC-AUC and average precision of an older version for one draw of labels."""
+    graph, model, judged = (known[task[0]][part] for part in ("graph", "model", "judged"))
+    mine, labels = judged[task], np.asarray(graph.labels)
+    words = np.where(labels[mine] == 1, "anomalous", "normal").tolist()
+    learned = model.learn(dict(zip(graph.node_ids[mine].tolist(), words, strict=True)), graph=graph)
+    rest = np.setdiff1d(np.flatnonzero(labels >= 0), mine)
+    return figures(labels[rest] == 1, learned.decision_score_[rest])
 
 
 def fit(name: str, device: str) -> dict[str, Any]:
@@ -76,13 +130,13 @@ def fit(name: str, device: str) -> dict[str, Any]:
 
     features = features_of(model, graph, model._learner_columns, model.decision_score_)
     print(f"{name}: {graph}", flush=True)
-    found = {"graph": graph, "model": model, "features": features, "labels": np.asarray(graph.labels)}
+    seen = model._learner_columns(graph)[0]
+    found = {"graph": graph, "model": model, "features": features, "labels": np.asarray(graph.labels), "seen": seen}
     if importlib.util.find_spec("graphspot"):
         from graphspot import Graph, NeighborAggregation
 
         arcs = graph.adjacency
-        seen = Graph(adj=arcs.maximum(arcs.T), x=model._learner_columns(graph)[0])
-        found["aggregated"] = NeighborAggregation().fit_transform(seen)
+        found["aggregated"] = NeighborAggregation().fit_transform(Graph(adj=arcs.maximum(arcs.T), x=seen))
     return found
 
 
@@ -91,11 +145,11 @@ def load(name: str) -> Any:
     import hopsight as hs
 
     folder = Path(os.environ.get("HOPSIGHT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+    if (folder / f"{name}.npz").is_file():  # a copy of p2p or the demo, for a computer that cannot read tables
+        return hs.load(str(folder / f"{name}.npz"))
     if name == "demo":
         return hs.make_demo()
     if name == "p2p":
-        if (folder / "p2p.npz").is_file():
-            return hs.load(str(folder / "p2p.npz"))
         import polars as pl
 
         users = pl.read_parquet(folder / "p2p" / "users.parquet").select("id", "fraudMoneyTransfer")
@@ -110,7 +164,6 @@ def load(name: str) -> Any:
 def measure(task: tuple[str, str, int]) -> dict[str, Any] | None:
     """Return ROC-AUC and average precision of each method for one draw of labels, or None if it does not count."""
     from sklearn.ensemble import RandomForestClassifier
-    from sklearn.metrics import average_precision_score, roc_auc_score
 
     name, protocol, number = task
     labels, model, graph, features = (known[name][part] for part in ("labels", "model", "graph", "features"))
@@ -122,9 +175,10 @@ def measure(task: tuple[str, str, int]) -> dict[str, Any] | None:
         return None
     scores = dict.fromkeys(METHODS[:4], model.decision_score_[rest])
     if "aggregated" in known[name]:
-        scores |= dict.fromkeys(METHODS[4:], model.decision_score_[rest])
+        scores |= dict.fromkeys(METHODS[4:8], model.decision_score_[rest])
     anomalous = labels[judged] == 1
     row: dict[str, Any] = {"graph": name, "protocol": protocol, "draw": number, "anomalous": int(anomalous.sum())}
+    row["judged"] = judged
     if 0 < anomalous.sum() < anomalous.size:
         taught = model.learn(dict(zip(graph.node_ids[judged].tolist(), anomalous.tolist(), strict=True)), graph=graph)
         chance = taught.probability_[rest]
@@ -133,27 +187,66 @@ def measure(task: tuple[str, str, int]) -> dict[str, Any] | None:
         for method, columns in (("forest", own), ("forest on neighborhoods", features.values[:, features.local])):
             forest = RandomForestClassifier(random_state=number, n_jobs=1).fit(columns[judged], anomalous)
             scores[method] = forest.predict_proba(columns[rest])[:, 1]
-        scores |= by_graphspot(known[name].get("aggregated"), judged, rest, anomalous, number)
+        if "aggregated" in known[name]:
+            scores |= by_graphspot(known[name]["aggregated"], judged, rest, anomalous, number)
+            scores |= by_others(known[name]["seen"], judged, rest, anomalous, number)
         brier, base = ((chance - truth) ** 2).mean(), truth.mean() * (1.0 - truth.mean())
         row |= {"ece": calibration_error(truth, chance), "brier": round(float(brier), 4), "base": round(float(base), 4)}
-    for method, values in scores.items():
-        row[method] = [
-            round(float(roc_auc_score(truth, values)), 4),
-            round(float(average_precision_score(truth, values)), 4),
-        ]
-    return row
+    return row | {method: figures(truth, values) for method, values in scores.items()}
+
+
+def figures(truth: Any, scores: Any) -> list[float]:
+    """Return ROC-AUC and average precision."""
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    return [round(float(area(truth, scores)), 4) for area in (roc_auc_score, average_precision_score)]
+
+
+def ask(name: str) -> dict[str, Any]:
+    """Return the number of anomalies among the first questions of the queue, with and without learning in between."""
+    labels, model, graph = (known[name][part] for part in ("labels", "model", "graph"))
+
+    def asked(learning: bool) -> list[int]:
+        taught, answers = model, dict[int, bool]()
+        order = iter(model.questions(graph.n_nodes, graph))
+        while len(answers) < QUESTIONS[-1]:
+            if learning and len(answers) % LEARN_EVERY == 0 and len(set(answers.values())) == 2:
+                given = {graph.node_ids[place]: anomalous for place, anomalous in answers.items()}
+                taught = model.learn(given, graph=graph)
+                order = iter(taught.questions(graph.n_nodes, graph, answers))
+            place = next(place for place, _ in order if labels[place] >= 0 and place not in answers)
+            answers[place] = bool(labels[place] == 1)
+        return [sum(list(answers.values())[:n]) for n in QUESTIONS]
+
+    return {"graph": name, "protocol": "found", "no labels": asked(False), "learned": asked(True)}
 
 
 def by_graphspot(columns: Any, judged: Any, rest: Any, anomalous: Any, seed: int) -> dict[str, Any]:
-    """Return the scores of graphspot's detectors, which learn from aggregated attributes; nothing without it."""
-    if columns is None:
-        return {}
+    """Return the scores of graphspot's detectors, which learn from aggregated attributes."""
     from graphspot.detectors import RFGraph, XGBGraph
 
     scores = {}
     for kind in (RFGraph, XGBGraph):
         estimator = kind(random_state=seed, params={"n_jobs": 1})._make_estimator(anomalous.astype(int))
         scores[kind.__name__] = estimator.fit(columns[judged], anomalous.astype(int)).predict_proba(columns[rest])[:, 1]
+    return scores
+
+
+def by_others(columns: Any, judged: Any, rest: Any, anomalous: Any, seed: int) -> dict[str, Any]:
+    """Return the scores of XGBOD, which learns from the labeled rows, and of an AAD forest, which sees all rows."""
+    from coniferest.aadforest import AADForest
+    from coniferest.label import Label
+    from pyod.models.xgbod import XGBOD
+
+    rows = np.asarray(columns, dtype=np.float64)
+    aad = AADForest(n_jobs=1, random_seed=seed)
+    aad.fit_known(rows, rows[judged], np.where(anomalous, Label.ANOMALY, Label.REGULAR))
+    scores = {"AAD forest": -aad.score_samples(rows[rest])}
+    try:
+        xgbod = XGBOD(random_state=seed).fit(rows[judged], anomalous.astype(int))
+        scores["XGBOD"] = xgbod.decision_function(rows[rest])
+    except ValueError:
+        pass  # its neighbors need more than ten labels: the ranking without labels counts
     return scores
 
 
@@ -188,7 +281,9 @@ def calibration_error(truth: Any, chance: Any) -> float:
 
 
 def tables(rows: Sequence[dict[str, Any]]) -> str:
-    """Return the means over graphs as Markdown: one table of methods, and one of single graphs."""
+    """Return Markdown: means over graphs by method, single graphs, and how many anomalies the queue found."""
+    found = [row for row in rows if row["protocol"] == "found"]
+    rows = [row for row in rows if row["protocol"] != "found"]
     methods = [method for method in METHODS if all(method in row for row in rows)]
     lines = [f"| labels | graphs | {' | '.join(methods)} |", "|---|---|" + "---|" * len(methods)]
     for protocol in dict.fromkeys(row["protocol"] for row in rows):
@@ -202,6 +297,14 @@ def tables(rows: Sequence[dict[str, Any]]) -> str:
               "|---|---|---|---|---|---|---|"]  # fmt: skip
     for protocol in ("20+80", "random 100", "queue 20", "queue 100"):
         lines += _single(rows, protocol)
+    lines += [
+        "",
+        f"| graph | {' | '.join(f'first {n}: asked once, learning' for n in QUESTIONS)} |",
+        "|---|" + "---|" * 3,
+    ]
+    for row in found:
+        pairs = zip(row["no labels"], row["learned"], strict=True)
+        lines.append(f"| {row['graph']} | {' | '.join(f'{once}, {learning}' for once, learning in pairs)} |")
     return "\n".join(lines)
 
 
@@ -214,12 +317,12 @@ def _single(rows: Sequence[dict[str, Any]], protocol: str) -> Iterator[str]:
         gains = pairs[:, 1] - pairs[:, 0]
         half = 1.96 * gains.std(ddof=1) / np.sqrt(gains.size) if gains.size > 1 else np.nan
         taught = [row for row in mine if "ece" in row]
-        figures = (
+        measured = (
             [np.mean([row[key] for row in taught]) for key in ("ece", "brier", "base")] if taught else [np.nan] * 3
         )
         yield (
             f"| {protocol} | {name} | {pairs[:, 0].mean():.3f} | {pairs[:, 1].mean():.3f} "
-            f"| {gains.mean():+.3f} ± {half:.3f} | {figures[0]:.3f} | {figures[1]:.3f}, {figures[2]:.3f} |"
+            f"| {gains.mean():+.3f} ± {half:.3f} | {measured[0]:.3f} | {measured[1]:.3f}, {measured[2]:.3f} |"
         )
 
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import roc_auc_score
 
-from hopsight.feedback.experts import kernel, kernel_coefficients, logistic
+from hopsight.feedback.experts import balanced, kernel, kernel_fit, logistic
 from hopsight.feedback.features import Features
 from hopsight.feedback.forests import Forest
 from hopsight.feedback.learner import Learned, learn
@@ -47,13 +47,18 @@ def test_a_few_labels_are_enough_to_learn(n: int) -> None:
 
 
 def test_labels_from_the_top_of_a_good_ranking_do_not_ruin_it() -> None:
-    features, score, truth, rng = rows(by_score=True)
-    noisy = score + rng.normal(scale=0.4, size=score.size)
-    judged = np.argsort(-noisy)[:60]
-    found = learn(features.rows, noisy, judged, truth[judged], hashes(truth.size), 0)
-    rest = np.setdiff1d(np.arange(truth.size), judged)
-    before, after = (roc_auc_score(truth[rest], each[rest]) for each in (noisy, found.log_odds(features, noisy)))
-    assert after > before - 0.03
+    """Features say nothing, three to six of the 60 first are normal: what trees make of that must not count."""
+    losses = []
+    for seed in range(6):
+        features, score, truth, rng = rows(by_score=True, seed=seed)
+        noisy = score + rng.normal(scale=0.4, size=score.size)
+        judged = np.argsort(-noisy)[:60]
+        found = learn(features.rows, noisy, judged, truth[judged], hashes(truth.size), 0)
+        rest = np.setdiff1d(np.arange(truth.size), judged)
+        before, after = (roc_auc_score(truth[rest], each[rest]) for each in (noisy, found.log_odds(features, noisy)))
+        losses.append(before - after)
+    assert np.mean(losses) < 0.03
+    assert max(losses) < 0.1
 
 
 def test_the_ranking_stays_if_labels_contradict_themselves() -> None:
@@ -132,14 +137,13 @@ def test_a_forest_predicts_what_scikit_learn_predicts() -> None:
 def test_leaving_one_out_in_closed_form_is_leaving_one_out() -> None:
     rng = np.random.default_rng(0)
     normal, anomalous = rng.normal(size=(30, 4)).astype(np.float32), np.arange(30) % 3 == 0
-    coefficients, without = kernel_coefficients(normal, anomalous)
+    sign = np.where(anomalous, 1.0, -1.0)
+    coefficients, without = kernel_fit(normal, np.column_stack([sign, anomalous]), balanced(anomalous))
     noise = 0.5 / np.where(anomalous, 30 / 20, 30 / 40)
     rest = np.arange(1, 30)
-    fitted = np.linalg.solve(
-        kernel(normal[rest], normal[rest]) + np.diag(noise[rest]), np.where(anomalous[rest], 1.0, -1.0)
-    )
-    assert np.isclose(without[0], (kernel(normal[:1], normal[rest]) @ fitted)[0])
-    assert coefficients.shape == (30,)
+    fitted = np.linalg.solve(kernel(normal[rest], normal[rest]) + np.diag(noise[rest]), sign[rest])
+    assert np.isclose(without[0, 0], (kernel(normal[:1], normal[rest]) @ fitted)[0])
+    assert coefficients.shape == (30, 2)
 
 
 def test_the_logistic_regression_is_that_of_scikit_learn() -> None:

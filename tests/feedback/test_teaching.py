@@ -87,7 +87,7 @@ def test_what_was_learned_is_saved_with_the_model(taught: CrossHCM, tmp_path: Pa
 
 
 def test_a_saved_detector_whose_learned_parts_do_not_fit_is_refused(taught: CrossHCM, tmp_path: Path) -> None:
-    for name, value in (("weights", np.zeros(2)), ("judged", np.array([10**6])), ("linear", np.zeros(3))):
+    for name, value in (("weights", np.zeros(2)), ("judged", np.array([10**6])), ("coefficients", np.zeros(3))):
         broken = taught.learn({taught.graph_.node_ids[0]: "unsure"})
         broken.__dict__.update(vars(taught))
         assert taught.learned_ is not None

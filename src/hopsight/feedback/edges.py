@@ -127,14 +127,16 @@ class EdgeTable:
     def rows(self, edges: IntArray) -> Features:
         """Return the features of some edges."""
         source, target = self.graph.edges[:, edges]
-        local = [*self._ends(self.local, self.local_names, source, target), *self._of_edges(edges)]
+        own = self._of_edges(edges)
+        local = [*own, *self._ends(self.local, self.local_names, source, target)]
         evidence = [(values[edges][:, None], [name]) for name, values in self.own.items()]
         evidence += self._ends(self.evidence, self.evidence_names, source, target)
         evidence.append((self._judged_at_ends(edges), list(JUDGED_NAMES)))
         blocks = [*local, *evidence]
         names = tuple(name for _, some in blocks for name in some)
         values = np.nan_to_num(np.concatenate([block for block, _ in blocks], axis=1, dtype=np.float32))
-        return Features(values, names, np.arange(len(names)) < sum(len(some) for _, some in local))
+        n_own, n_local = (sum(len(some) for _, some in each) for each in (own, local))
+        return Features(values, names, np.arange(len(names)) < n_local, n_own)
 
     def _ends(
         self, values: Matrix, names: Sequence[str], source: IntArray, target: IntArray

@@ -1,14 +1,16 @@
-"""Experts: five ways to learn from labels, each with predictions made without a node's own label.
+"""Experts: eight ways to learn from labels, each with predictions made without a node's own label.
 
-Two of them start from the score without labels and learn where it is wrong (``correction``, ``linear``): labels that
-say little change little. Three start from nothing (``all``, ``local``, ``kernel``): they find what no detector would
-look for, and say nonsense about nodes unlike those judged. :mod:`hopsight.feedback.learner` combines them.
+Two of them start from the score without labels and learn where it is wrong (``correction`` by trees,
+``kernel correction``): labels that say little change little. Six start from nothing: they find what no detector would
+look for, and say nonsense about nodes unlike those judged. Of these, ``kernel``, ``linear`` and ``all`` see every
+feature, ``own kernel`` and ``own`` the attributes of the node alone, and ``local`` those of its neighborhood as well:
+one that sees few features finds what would be lost among many. :mod:`hopsight.feedback.learner` combines them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,13 +25,14 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 Matrix = NDArray[np.float32]
 
-EXPERTS = ("correction", "linear", "kernel", "local", "all")
+CORRECTIONS = ("correction", "kernel correction")
+EXPERTS = (*CORRECTIONS, "kernel", "own kernel", "linear", "own", "local", "all")
 N_FOLDS = 5
 SLOPE = 1.0  # of the score without labels, in standard deviations, before any label is seen
 SLOPE_PENALTY = 2.0  # how much a label must say to change it
-PENALTY = 50.0  # the same for every other feature of the linear expert
+PENALTY = 5.0  # how much a label must say to change a coefficient of the linear expert
 STEP = 4.0  # log-odds that a residual of 1 adds
-NOISE = 0.5  # of the kernel expert, in labels
+NOISE = 0.5  # of the kernel experts, in labels
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,8 @@ class Judged:
         Which of them are anomalous.
     fold
         The fold of each row; predictions for a fold are made without its labels.
-    local
-        Which features the expert on neighborhoods sees.
+    own, local
+        Which features the experts on own attributes and on the neighborhood see.
     seed
         Seed of the forests.
     """
@@ -55,6 +58,7 @@ class Judged:
     score: FloatArray
     anomalous: BoolArray
     fold: IntArray
+    own: BoolArray
     local: BoolArray
     seed: int
 
@@ -114,63 +118,69 @@ def logistic(
     return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
 
 
-def fit_correction(judged: Judged) -> tuple[Forest, FloatArray, FloatArray]:
-    """Learn by trees what the score without labels gets wrong; return them, its line and predictions without own label.
-
-    With p the chance of being anomalous by a logistic regression on the score alone, extremely randomized trees learn
-    y − p from all features; the expert says logit(p) + 4 · trees.
-    """
-    from sklearn.tree import ExtraTreeRegressor
-
+def fit_line(judged: Judged) -> tuple[FloatArray, FloatArray]:
+    """Return intercept and slope from the score without labels to log-odds, and these without a row's own label."""
     column = judged.score[:, None]
 
-    def fit_line(rows: BoolArray) -> FloatArray:
+    def fit(rows: BoolArray) -> FloatArray:
         weights, penalty = balanced(judged.anomalous[rows]), np.array([SLOPE_PENALTY])
         return logistic(column[rows], judged.anomalous[rows], weights, penalty, np.array([SLOPE]), nonnegative=True)
 
     def fold_fit(rows: BoolArray) -> Callable[[BoolArray], FloatArray]:
-        line = fit_line(rows)
-        return lambda others: line[0] + line[1] * judged.score[others]
-
-    expected = judged.without_own_label(fold_fit)
-    make_tree = partial(ExtraTreeRegressor, max_features=0.3, min_samples_leaf=2)
-    wrong = judged.anomalous - expit(expected)
-    forest, without = grow(make_tree, judged.rows, wanted=wrong, weights=judged.weights, seed=judged.seed)
-    line = fit_line(np.ones(judged.anomalous.size, dtype=np.bool_))
-    return forest, line, expected + STEP * without
-
-
-def fit_linear(judged: Judged) -> tuple[FloatArray, FloatArray]:
-    """Learn a logistic regression on normal scores that starts from the score without labels."""
-    columns = np.column_stack([judged.score, judged.normal])
-    prior = np.zeros(columns.shape[1])
-    penalties = np.full(columns.shape[1], PENALTY)
-    prior[0], penalties[0] = SLOPE, SLOPE_PENALTY
-
-    def fit(rows: BoolArray) -> FloatArray:
-        return logistic(columns[rows], judged.anomalous[rows], balanced(judged.anomalous[rows]), penalties, prior)
-
-    def fold_fit(rows: BoolArray) -> Callable[[BoolArray], FloatArray]:
         line = fit(rows)
-        return lambda others: line[0] + columns[others] @ line[1:]
+        return lambda others: line[0] + line[1] * judged.score[others]
 
     return fit(np.ones(judged.anomalous.size, dtype=np.bool_)), judged.without_own_label(fold_fit)
 
 
-def fit_kernel(judged: Judged) -> tuple[FloatArray, FloatArray]:
-    """Learn ±1 labels by Gaussian-process regression on normal scores; return its coefficients and predictions.
+def fit_correction(judged: Judged, expected: FloatArray) -> tuple[Forest, FloatArray]:
+    """Learn by trees what the score without labels gets wrong; return them and predictions without own label.
 
-    The predictions without a node's own label are those of leave-one-out, y − c / diag(K⁻¹), in closed form.
+    With p the chance of being anomalous by a logistic regression on the score alone (``expected`` is its logit),
+    extremely randomized trees learn y − p from all features; the expert says logit(p) + 4 · trees.
     """
-    return kernel_coefficients(judged.normal, judged.anomalous)
+    from sklearn.tree import ExtraTreeRegressor
+
+    make_tree = partial(ExtraTreeRegressor, max_features=0.3, min_samples_leaf=2)
+    wrong = judged.anomalous - expit(expected)
+    forest, without = grow(make_tree, judged.rows, wanted=wrong, weights=judged.weights, seed=judged.seed)
+    return forest, expected + STEP * without
 
 
-def kernel_coefficients(normal: Matrix, anomalous: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return c = (K + noise)⁻¹ y with y = ±1, and the leave-one-out predictions."""
-    wanted = np.where(anomalous, 1.0, -1.0)
-    inverse = np.asarray(np.linalg.inv(kernel(normal, normal) + np.diag(NOISE / balanced(anomalous))), np.float64)
+def fit_kernels(judged: Judged, expected: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Learn y − p and ±1 by Gaussian-process regression on all normal scores, and ±1 on those of own attributes.
+
+    Return the coefficients of these three, and what the experts say without a row's own label. The first one says
+    logit(p) + 4 · regression, so that far from all judged rows it says what the score without labels does.
+    """
+    sign = np.where(judged.anomalous, 1.0, -1.0)
+    wanted = np.column_stack([judged.anomalous - expit(expected), sign])
+    coefficients, without = kernel_fit(judged.normal, wanted, judged.weights)
+    own, by_own = kernel_fit(judged.normal[:, judged.own], sign[:, None], judged.weights)
+    without[:, 0] = expected + STEP * without[:, 0]
+    return np.hstack([coefficients, own]), np.hstack([without, by_own])
+
+
+def fit_linear(judged: Judged) -> tuple[FloatArray, FloatArray]:
+    """Learn a logistic regression on normal scores; return intercept and coefficients, and predictions."""
+    prior = np.zeros(judged.normal.shape[1])
+
+    def fit(rows: BoolArray) -> FloatArray:
+        anomalous = judged.anomalous[rows]
+        return logistic(judged.normal[rows], anomalous, balanced(anomalous), np.full(prior.size, PENALTY), prior)
+
+    def fold_fit(rows: BoolArray) -> Callable[[BoolArray], FloatArray]:
+        line = fit(rows)
+        return lambda others: line[0] + judged.normal[others] @ line[1:]
+
+    return fit(np.ones(judged.anomalous.size, dtype=np.bool_)), judged.without_own_label(fold_fit)
+
+
+def kernel_fit(normal: Matrix, wanted: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return c = (K + noise)⁻¹ y for each column y, and the leave-one-out predictions y − c / diag((K + noise)⁻¹)."""
+    inverse = np.asarray(np.linalg.inv(kernel(normal, normal) + np.diag(NOISE / weights)), np.float64)
     coefficients = np.asarray(inverse @ wanted)
-    return coefficients, np.asarray(wanted - coefficients / np.diag(inverse))
+    return coefficients, np.asarray(wanted - coefficients / np.diag(inverse)[:, None])
 
 
 def kernel(rows: Matrix, others: Matrix) -> FloatArray:
@@ -180,14 +190,14 @@ def kernel(rows: Matrix, others: Matrix) -> FloatArray:
     return np.asarray(np.exp(-np.maximum(squares, 0.0) / (2.0 * max(1, rows.shape[1]))))
 
 
-def fit_local(judged: Judged) -> tuple[Forest, FloatArray]:
-    """Grow a random forest on the attributes of nodes and neighborhoods, as RF-Graph does."""
+def fit_some(judged: Judged, columns: BoolArray, seed: int) -> tuple[Forest, FloatArray]:
+    """Grow a random forest on some features; on own attributes and their means over neighborhoods as RF-Graph does."""
     from sklearn.tree import DecisionTreeClassifier
 
-    rows = np.ascontiguousarray(judged.rows[:, judged.local])
-    return grow(
-        partial(DecisionTreeClassifier, max_features="sqrt"), rows, judged.anomalous, judged.weights, judged.seed + 1
-    )
+    places, make_tree = np.flatnonzero(columns), partial(DecisionTreeClassifier, max_features="sqrt")
+    rows = np.ascontiguousarray(judged.rows[:, places])
+    forest, without = grow(make_tree, rows, judged.anomalous, judged.weights, seed)
+    return replace(forest, feature=places[forest.feature].astype(np.int32)), without
 
 
 def fit_all(judged: Judged) -> tuple[Forest, FloatArray]:

@@ -39,11 +39,19 @@ class Features:
         What each column is, in words: ``"amount"``, ``"neighbors' amount"``, ``"misfit"``.
     local
         Which columns describe attributes and degrees of a node and its neighborhood, without evidence.
+    n_own
+        How many columns, the first ones, are attributes of the node itself.
     """
 
     values: Matrix
     names: tuple[str, ...]
     local: NDArray[np.bool_]
+    n_own: int = 0
+
+    @property
+    def own(self) -> NDArray[np.bool_]:
+        """Which columns are attributes of the node itself; those of the neighborhood if it has none."""
+        return np.arange(len(self.names)) < self.n_own if self.n_own else self.local
 
     def with_columns(self, values: NDArray[Any], names: Sequence[str]) -> Features:
         """Return the features with more columns, which count as evidence."""
@@ -51,6 +59,7 @@ class Features:
             np.concatenate([self.values, values.astype(np.float32)], axis=1),
             (*self.names, *names),
             np.concatenate([self.local, np.zeros(len(names), dtype=np.bool_)]),
+            self.n_own,
         )
 
     def rows(self, chosen: IntArray) -> Features:
@@ -113,7 +122,7 @@ def node_features(
     blocks += [(strengths, known), (neighbor_mean(both, strengths), [f"neighbors' {name}" for name in known])]
     values = np.concatenate([block for block, _ in blocks], axis=1)
     words = tuple(name for _, some in blocks for name in some)
-    return Features(np.nan_to_num(values), words, np.arange(len(words)) < n_local)
+    return Features(np.nan_to_num(values), words, np.arange(len(words)) < n_local, len(names))
 
 
 def with_judged_neighbors(

@@ -13,16 +13,17 @@ from scipy.special import expit
 from hopsight.checks import plural
 from hopsight.detectors.predict import ranked_last, threshold
 from hopsight.feedback.experts import (
+    CORRECTIONS,
     EXPERTS,
     N_FOLDS,
     STEP,
     Judged,
-    balanced,
     fit_all,
     fit_correction,
-    fit_kernel,
+    fit_kernels,
+    fit_line,
     fit_linear,
-    fit_local,
+    fit_some,
     kernel,
     logistic,
 )
@@ -36,15 +37,11 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 Matrix = NDArray[np.float32]
 
-# What each expert counts before labels say otherwise. Experts that start from nothing count only as far as labels were
-# given all over the ranking: whoever has seen its top alone says nonsense about the rest.
-SHARES = {"correction": 2.0, "linear": 1.0, "kernel": 1.0, "local": 1.0, "all": 1.0}
-SHARES_AT_TOP = {"correction": 3.0, "linear": 1.0}
-DEFAULT_AT_TOP = 0.5  # of all experts together: what the score without labels counts if all labels are from the top
-FEW_LABELS = 0.5  # and what it counts with one label of the rarer kind; with k of them, this over k
+FEW_LABELS = 0.5  # the score without labels counts for this share of this and the number of labels of the rarer kind
+AT_TOP = 0.35  # and for at least this share if all labels are from the top of the ranking
+SURE = 2.0  # standard errors: a difference of more says no more
 TOTAL = 2.0  # slope of all experts together
-PRIOR = 30.0  # how much labels must say to change these shares
-CALIBRATION_PRIOR, CALIBRATION_SLOPE = 6.0, 0.6  # how much labels must say to change the slope, and where it starts
+CALIBRATION_PRIOR, CALIBRATION_SLOPE = 3.0, 0.6  # how much labels must say to change the slope, and where it starts
 MOST_LABELS = 2_000  # more are thinned out, so that learning stays quick and what is saved small
 MOST_REFERENCE = 1 << 13  # rows that ranks refer to
 N_LEVELS = 513
@@ -59,18 +56,19 @@ class Learned:
 
     Attributes
     ----------
-    correction, local, everything
-        The forests of the experts ``correction``, ``local`` and ``all``.
+    correction, own, local, everything
+        The forests of the experts ``correction``, ``own``, ``local`` and ``all``.
     line, linear
-        Intercept and slope of the score without labels, and coefficients of the linear expert.
+        Intercept and slope of the score without labels, and intercept and coefficients of the linear expert.
     known, coefficients
-        The judged rows as normal scores, and their coefficients in the kernel expert.
+        The judged rows as normal scores, and their coefficients in the experts ``kernel correction``, ``kernel`` and
+        ``own kernel``.
     levels, score_levels, expert_levels
         Quantiles that features, scores and experts are ranked by.
-    local_columns
-        Which features the expert ``local`` sees (0 or 1).
+    own_columns
+        Which features are the own attributes (0 or 1).
     weights
-        (1 + n_experts + 1,) intercept, weight of each expert and of the score without labels.
+        (n_experts + 1,) weight of each expert and of the score without labels.
     calibration
         Intercept and slope from the combination to the log-odds of being anomalous.
     judged, anomalous, out_of_fold
@@ -85,6 +83,7 @@ class Learned:
     """
 
     correction: Forest
+    own: Forest
     local: Forest
     everything: Forest
     line: FloatArray
@@ -94,7 +93,7 @@ class Learned:
     levels: Matrix
     score_levels: Matrix
     expert_levels: Matrix
-    local_columns: IntArray
+    own_columns: IntArray
     weights: FloatArray
     calibration: FloatArray
     judged: IntArray
@@ -133,23 +132,27 @@ class Learned:
             return usual[:, 0].astype(np.float64)
         opinions = self._opinions(rows, usual[:, 0].astype(np.float64))
         columns = np.column_stack([normal_scores(opinions, self.expert_levels, farthest=np.inf), usual])
-        return np.asarray(columns @ self.weights[1:] + self.weights[0])
+        return np.asarray(columns @ self.weights)
 
     def _opinions(self, rows: Matrix, usual: FloatArray) -> FloatArray:
         """Return what each expert says of every row, in the order of :data:`EXPERTS`."""
-        local = np.flatnonzero(self.local_columns > 0)
-        near = replace(self.local, feature=local[self.local.feature].astype(np.int32))  # as columns of all features
+        own = self.own_columns > 0
         out = np.empty((len(rows), len(EXPERTS)))
 
         def fill(start: int) -> None:
             some = slice(start, start + ROWS_AT_ONCE)
             mine, score = np.ascontiguousarray(rows[some]), usual[some]
             normal = normal_scores(mine, self.levels)
+            expected = self.line[0] + self.line[1] * score
+            alike = kernel(normal, self.known) @ self.coefficients[:, :2]
             opinions = (
-                self.line[0] + self.line[1] * score + STEP * self.correction.predict(mine),
-                self.linear[0] + self.linear[1] * score + normal @ self.linear[2:],
-                kernel(normal, self.known) @ self.coefficients,
-                near.predict(mine),
+                expected + STEP * self.correction.predict(mine),
+                expected + STEP * alike[:, 0],
+                alike[:, 1],
+                kernel(normal[:, own], self.known[:, own]) @ self.coefficients[:, 2],
+                self.linear[0] + normal @ self.linear[1:],
+                self.own.predict(mine),
+                self.local.predict(mine),
                 self.everything.predict(mine),
             )
             out[some] = np.column_stack(opinions)
@@ -180,11 +183,10 @@ class Learned:
 
     def check(self, n_rows: int) -> None:
         """Refuse arrays of a saved model that do not fit together."""
-        n_features, m, k = self.levels.shape[0], self.anomalous.size, self.coefficients.size
-        n_local = int((self.local_columns > 0).sum())
+        n_features, m, k = self.levels.shape[0], self.anomalous.size, len(self.known)
         shapes = {
-            "line": (2,), "linear": (n_features + 2,), "known": (k, n_features), "coefficients": (k,),
-            "local_columns": (n_features,), "weights": (len(EXPERTS) + 2,), "calibration": (2,), "anomalous": (m,),
+            "line": (2,), "linear": (n_features + 1,), "known": (k, n_features), "coefficients": (k, 3),
+            "own_columns": (n_features,), "weights": (len(EXPERTS) + 1,), "calibration": (2,), "anomalous": (m,),
             "out_of_fold": (m,), "before": (m,), "key": (1,), "kept": (1,),
         }  # fmt: skip
         wrong = [name for name, shape in shapes.items() if np.shape(getattr(self, name)) != shape]
@@ -194,9 +196,8 @@ class Learned:
             raise ValueError("judged of what was learned has the wrong shape")
         if not ((self.judged >= 0) & (self.judged < n_rows)).all():
             raise ValueError("what was learned names nodes that do not exist")
-        self.correction.check(n_features)
-        self.everything.check(n_features)
-        self.local.check(max(1, n_local))
+        for forest in (self.correction, self.own, self.local, self.everything):
+            forest.check(n_features)
 
     @classmethod
     def of(cls, **arrays: NDArray[Any]) -> Learned:
@@ -242,23 +243,25 @@ def learn(
     levels = quantile_levels(others.values)
     score_levels = quantile_levels(score[reference][:, None], N_LEVELS)
     usual = normal_scores(score[:, None], score_levels, farthest=np.inf)[:, 0].astype(np.float64)
-    rows, local = labeled.values, labeled.local
-    mine = Judged(rows, normal_scores(rows, levels), usual[judged], anomalous, _folds(anomalous), local, seed)
+    rows, own, local = labeled.values, labeled.own, labeled.local
+    mine = Judged(rows, normal_scores(rows, levels), usual[judged], anomalous, _folds(anomalous), own, local, seed)
     with few_threads(1):
-        correction, line, by_correction = fit_correction(mine)
+        line, expected = fit_line(mine)
+        correction, by_correction = fit_correction(mine, expected)
+        coefficients, by_kernels = fit_kernels(mine, expected)
         linear, by_linear = fit_linear(mine)
-        coefficients, by_kernel = fit_kernel(mine)
-        near, by_local = fit_local(mine)
+        alone, by_own = fit_some(mine, own, seed + 3)
+        near, by_local = fit_some(mine, local, seed + 1)
         everything, by_all = fit_all(mine)
     nobody = np.zeros(0)
     draft = Learned(
-        correction, near, everything, line, linear, mine.normal, coefficients, levels, score_levels,
-        np.zeros((len(EXPERTS), 1), dtype=np.float32), local.astype(np.int64), nobody, nobody, judged,
+        correction, alone, near, everything, line, linear, mine.normal, coefficients, levels, score_levels,
+        np.zeros((len(EXPERTS), 1), dtype=np.float32), own.astype(np.int64), nobody, nobody, judged,
         anomalous.astype(np.int64), nobody, usual[judged], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64),
     )  # fmt: skip
     opinions = draft._opinions(others.values, usual[reference])
     expert_levels = quantile_levels(opinions, N_LEVELS)
-    without = np.column_stack([by_correction, by_linear, by_kernel, by_local, by_all])
+    without = np.column_stack([by_correction, by_kernels, by_linear, by_own, by_local, by_all])
     columns = np.column_stack([normal_scores(without, expert_levels, farthest=np.inf), mine.score])
     weights, combined = _combine(columns, mine)
     stays = _loses(anomalous, combined, mine.score)
@@ -388,34 +391,40 @@ def key_of(hashes: NDArray[Any]) -> int:
 
 
 def _combine(columns: FloatArray, judged: Judged) -> tuple[FloatArray, FloatArray]:
-    """Return intercept and weights of the experts and of the score, and the combination without the own label.
+    """Return the weights of the experts and of the score, and the combination without the own label.
 
-    A logistic regression with weights that are not negative and start from shares that have proved themselves.
+    A share m belongs to the experts that start from nothing, alike, and 1 − m to the corrections of the score, with
+    log(m / (1 − m)) = s + 2z − d. By z standard errors, at most two, those that start from nothing predict labels
+    better than the others without the own label; by d, from none to two, the score without labels is better than
+    chance. s is 1 if labels were given all over the ranking and −1 if they are from its top: whoever has seen the top
+    alone says nonsense about the rest. The score itself gets ½ / (½ + k) of the whole with k labels of the rarer kind,
+    and at least .35 if all are from the top.
     """
-    prior = _prior(judged)
-    penalties = np.full(prior.size, PRIOR)
+    corrects = np.array([name in CORRECTIONS for name in EXPERTS])
 
-    def fit(rows: BoolArray) -> FloatArray:
-        anomalous = judged.anomalous[rows]
-        return logistic(columns[rows], anomalous, balanced(anomalous), penalties, prior, nonnegative=True)
+    def weights_by(rows: BoolArray) -> FloatArray:
+        known, anomalous = columns[rows], judged.anomalous[rows]
+        opinions, score = known[:, :-1], known[:, -1]
+        n_anomalous = int(anomalous.sum())
+        rarer = min(n_anomalous, anomalous.size - n_anomalous)
+        by_chance = np.sqrt((anomalous.size + 1) / (12.0 * n_anomalous * (anomalous.size - n_anomalous)))
+        better = 0.0
+        if rarer > 1:
+            sides = (opinions[:, ~corrects].mean(axis=1), opinions[:, corrects].mean(axis=1))
+            difference, error = roc_auc_difference(anomalous, *sides)
+            better = difference / np.hypot(error, by_chance / 2.0)  # few labels have a small error by accident
+        trusted = (roc_auc(anomalous, score) - 0.5) / by_chance
+        spread = min(1.0, 4.0 * float((score < 0).mean()))  # 1 if a quarter of the labels is in the lower half
+        share = expit(2.0 * spread - 1.0 + 2.0 * np.clip(better, -SURE, SURE) - np.clip(trusted, 0.0, SURE))
+        experts = np.where(corrects, (1.0 - share) / corrects.sum(), share / (~corrects).sum())
+        default = max(FEW_LABELS / (FEW_LABELS + rarer), AT_TOP * (1.0 - spread))
+        return np.asarray(TOTAL * np.append((1.0 - default) * experts, default))
 
     def fold_fit(rows: BoolArray) -> Any:
-        weights = fit(rows)
-        return lambda others: columns[others] @ weights[1:] + weights[0]
+        weights = weights_by(rows)
+        return lambda others: columns[others] @ weights
 
-    with few_threads(1):
-        return fit(np.ones(judged.anomalous.size, dtype=np.bool_)), judged.without_own_label(fold_fit)
-
-
-def _prior(judged: Judged) -> FloatArray:
-    """Return the weights before labels: by how many labels of the rarer kind there are and how far down they reach."""
-    spread = min(1.0, 4.0 * float((judged.score < 0).mean()))  # 1 if a quarter of the labels is in the lower half
-    everywhere = np.array([SHARES.get(name, 0.0) for name in EXPERTS])
-    at_top = np.array([SHARES_AT_TOP.get(name, 0.0) for name in EXPERTS])
-    experts = spread * everywhere / everywhere.sum() + (1.0 - spread) * at_top / at_top.sum()
-    rarer = min(int(judged.anomalous.sum()), int((~judged.anomalous).sum()))
-    default = FEW_LABELS / rarer + (1.0 - spread) * DEFAULT_AT_TOP
-    return TOTAL * np.append(experts, default)
+    return weights_by(np.ones(judged.anomalous.size, dtype=np.bool_)), judged.without_own_label(fold_fit)
 
 
 def _calibrate(combined: FloatArray, judged: Judged) -> tuple[FloatArray, FloatArray]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from hopsight.detectors.table import UNLABELED
-from hopsight.feedback.experts import kernel_coefficients
+from hopsight.feedback.experts import balanced, kernel_fit
 from hopsight.feedback.features import JUDGED_NAMES, Features, normal_scores
 from hopsight.feedback.learner import Learned
 from hopsight.io.rules import SINCE_1970
@@ -128,7 +128,7 @@ class LearnedReasons:
             rows[number, group] = self._median[group]
             if name == UNLABELED:
                 score[number] = np.median(self.score)
-        log_odds = self.learned.log_odds(Features(rows, self.features.names, self.features.local), score)
+        log_odds = self.learned.log_odds(replace(self.features, values=rows), score)
         effects = log_odds[-1] - log_odds[:-1]
         unusual = np.abs(normal_scores(values[[position]], self.learned.levels)[0])
         order = np.argsort(-np.abs(effects), kind="stable")[:n]
@@ -205,7 +205,10 @@ def _group(name: str, *, local: bool) -> str:
 
 def _without_own_label(known: NDArray[Any], anomalous: BoolArray) -> float:
     """Return the ROC-AUC of the kernel expert's leave-one-out predictions; one half without any feature."""
-    return roc_auc(anomalous, kernel_coefficients(known, anomalous)[1]) if known.shape[1] else 0.5
+    if not known.shape[1]:
+        return 0.5
+    sign = np.where(anomalous, 1.0, -1.0)[:, None]
+    return roc_auc(anomalous, kernel_fit(known, sign, balanced(anomalous))[1][:, 0])
 
 
 def _some_of_each(anomalous: BoolArray) -> IntArray:
