@@ -326,6 +326,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "development": development, "reserved": reserved, "textbook": textbook, "thresholds": partial(thresholds, False),
     "thresholds_each": partial(thresholds, True), "thresholds_labeled": thresholds_labeled,
     "labels": partial(labeled, 0), "labels_short": labels_short, "labels_single": partial(labeled, 1),
+    "labels_found": partial(labeled, 2),
     "several_types": several_types,
     "banks": banks, "over_time": over_time,
     "large": partial(grown, "growth_large.json"), "million": partial(grown, "growth.json"),
