@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 12  # rows; the widest matrix, of the search from 8,192 sources, has 4 KB per node
 SLICE = 1 << 20  # edges of a cell in one row of a table, with up to 40 bytes each
+SHORT = 1 << 16  # values of a column
 NO_FOLD = -1
 SPARK_SEED = 42  # of the Murmur3 hash by which Spark partitions
 
@@ -504,14 +505,26 @@ class OrderedColumn:
     n_values: int
     column: int = 0
 
+    @cached_property
+    def _short(self) -> FloatArray | None:
+        """All values of a short column, which the driver reads at once: every question would be a job of its own."""
+        if self.n_values > SHORT:
+            return None
+        rows = self.ordered.filter(f"column = {self.column}").select("value").toArrow()
+        return np.sort(rows.column("value").to_numpy())
+
     def at(self, places: NDArray[np.int64]) -> FloatArray:
         """Return the values at some places, 0 for the smallest."""
+        if self._short is not None:
+            return self._short[places]
         rows = (self.column * self.n_values + places).tolist()
         found = rows_at(self.ordered, rows)
         return np.array([found[row]["value"] for row in rows])
 
     def n_above(self, value: float) -> int:
         """Return how many values are larger."""
+        if self._short is not None:
+            return int((self._short > value).sum())
         return self.ordered.filter(f"column = {self.column} and value > {double(value)}").count()
 
 
