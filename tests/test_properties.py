@@ -1,8 +1,9 @@
-"""Any graph of up to forty nodes gives finite scores or is refused with a ValueError."""
+"""Extreme numbers and random graphs: scores are finite, or a sentence says what to do."""
 
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from hopsight.cli import main
+from hopsight.datasets import make_graph
 from hopsight.detectors import DETECTORS
 from hopsight.graph import AttributedGraph
+from hopsight.io import write
+from hopsight.loading import load
 from toys import has_field, quick
 
 # Values of hyperparameters that make a fit as short as it can be, for every detector that has them.
@@ -94,3 +99,27 @@ def test_any_graph_fits_or_is_refused(name: str, graph: AttributedGraph) -> None
 @given(graph=graphs())
 def test_any_graph_fits_or_is_refused_at_length(name: str, graph: AttributedGraph) -> None:
     fits_or_is_refused(name, graph)
+
+
+@pytest.mark.parametrize("name", has_field("lr"))
+def test_a_loss_that_is_not_finite_stops_the_run(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    write(make_graph(80, n_edges=240, n_attributes=5, seed=0), tmp_path / "graph.npz")
+    settings = {**DETECTORS[name].quick, "lr": 1e30}
+    options = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    command = ["detect", str(tmp_path / "graph.npz"), "--detector", name, *options]
+    assert main([*command, "--out", str(tmp_path / "out"), "--quiet"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("hopsight: the loss ") and "lr" in line
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in DETECTORS if name != "madan"])  # too slow for 13,533 nodes
+def test_enron_whose_largest_value_is_5e11(name: str, data_dir: Path) -> None:
+    graph = load("enron", data_dir=data_dir)
+    assert 5e11 < abs(graph.attributes).max() < 6e11
+    scores = quick(name).fit(graph).decision_score_
+    assert np.isfinite(scores).all() and np.unique(scores).size > 5_000

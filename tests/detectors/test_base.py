@@ -1,13 +1,27 @@
-"""The contract of all detectors, tested on one whose score is the degree."""
+"""The contract of all detectors, in Python, scikit-learn, notebooks and print."""
 
 from __future__ import annotations
 
+import copy
+import pickle
+import subprocess
+import sys
 import threading
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
+import joblib
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
+import hopsight
+from hopsight.datasets import make_textbook
+from hopsight.detectors import DETECTORS, get_detector
 from hopsight.detectors.base import Callback, Detector, Epoch
 from hopsight.graph import AttributedGraph
 from toys import quick, two_groups
@@ -142,3 +156,117 @@ def test_one_detector_in_several_threads_is_refused_in_one_sentence(name: str) -
     assert len(errors) == 3 and all("is being fitted in another thread: create one" in error for error in errors)
     assert np.array_equal(model.decision_score_, alone.decision_score_)
     assert np.array_equal(model.fit(graph).decision_score_, alone.decision_score_)
+
+
+@cache
+def graph() -> AttributedGraph:
+    return make_textbook("ring", n=120, n_communities=3)
+
+
+@cache
+def fitted(name: str) -> Any:
+    kind = get_detector(name)
+    return kind(contamination=0.1, **kind.quick).fit(graph())
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_clone_has_the_parameters_and_no_fit(name: str) -> None:
+    model = fitted(name)
+    twin = clone(model)
+    assert twin.get_params() == model.get_params() and not hasattr(twin, "decision_score_")
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_copied_or_pickled_detector_judges_as_before(name: str, tmp_path: Path) -> None:
+    model = fitted(name)
+    joblib.dump(model, tmp_path / "model")
+    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):
+        assert np.array_equal(twin.decision_score_, model.decision_score_)
+        assert np.array_equal(twin.decision_function(graph()), model.decision_score_)
+        assert twin.predict().tolist() == model.label_.tolist()
+    assert copy.deepcopy(model).graph_ is model.graph_  # read-only, so there is nothing to copy
+
+
+def test_set_params_changes_the_next_fit_and_refuses_unknown_names() -> None:
+    model = get_detector("lof")()
+    assert model.set_params(contamination=0.25) is model
+    assert model.fit(graph()).label_.sum() == 30
+    with pytest.raises(ValueError, match=r"^LOF has no parameter 'contaminaton'; did you mean contamination\?$"):
+        model.set_params(contaminaton=0.1)
+
+
+def test_fit_predict_flags_and_score_samples_is_lower_for_anomalies() -> None:
+    model = get_detector("lof")(contamination=0.1)
+    assert model.fit_predict(graph()).tolist() == fitted("lof").label_.tolist()
+    assert np.array_equal(model.score_samples(graph()), -model.decision_score_)
+    assert model.score_samples(graph())[model.label_ == 1].max() < model.score_samples(graph())[model.label_ == 0].min()
+
+
+def test_a_pipeline_of_graphs_ends_in_a_detector() -> None:
+    without_last = FunctionTransformer(lambda source: AttributedGraph(source.adjacency, source.attributes[:, :-1]))
+    pipeline = make_pipeline(without_last, get_detector("lof")(contamination=0.1))
+    found = pipeline.fit(graph()).predict(graph())
+    assert found.sum() == 12
+    assert pipeline.set_params(lof__contamination=0.05).fit_predict(graph()).sum() == 6
+
+
+def test_a_notebook_shows_the_first_nodes_and_the_threshold() -> None:
+    assert "Not fitted yet." in get_detector("lof")()._repr_html_()
+    shown = fitted("lof")._repr_html_()
+    first = int(fitted("lof").decision_score_.argmax())
+    assert "12 nodes of 120 flagged" in shown and f">{first}<" in shown
+
+
+def test_report_writes_the_page_or_returns_it(tmp_path: Path) -> None:
+    path = fitted("lof").report(tmp_path / "out.html", top=2)
+    assert path == tmp_path / "out.html"
+    assert path.read_text(encoding="utf-8") == fitted("lof").report(top=2).text
+
+
+def test_the_registry_prints_as_a_table() -> None:
+    header, *rows = repr(DETECTORS).splitlines()
+    assert header.split()[:2] == ["name", "class"] and len(rows) == len(DETECTORS)
+    assert rows[0].startswith("hcm        HCM        how far away its neighbors look")
+    assert "<td" in DETECTORS._repr_html_()  # type: ignore[attr-defined]
+
+
+def test_groups_are_a_list_that_a_notebook_shows() -> None:
+    groups = fitted("cross_hcm").groups_
+    assert isinstance(groups, list)
+    shown = groups._repr_html_()
+    assert f"{len(groups)} group" in shown
+    assert all(f">{group.kind}<" in shown for group in groups)
+
+
+def test_every_name_leads_to_a_detector_and_back() -> None:
+    for name, kind in DETECTORS.items():
+        assert issubclass(kind, Detector) and kind.__doc__
+        assert get_detector(name) is kind and get_detector(kind.__name__) is kind
+        assert kind.__name__.lower() == name.replace("_", "")
+
+
+def test_detectors_are_public_names() -> None:
+    for kind in DETECTORS.values():
+        assert getattr(hopsight, kind.__name__) is kind
+
+
+def test_the_published_methods_have_their_names() -> None:
+    assert {"hcm", "cross_hcm", "lof", "amen", "radar", "anomalous", "dominant", "madan", "resgcn"} <= set(DETECTORS)
+    assert len(DETECTORS) == len(list(DETECTORS))
+
+
+def test_wrong_names() -> None:
+    with pytest.raises(ValueError, match=r"detector must be one of .*, got 'dominat'; did you mean dominant\?"):
+        get_detector("dominat")
+    with pytest.raises(ValueError, match=r"got 'cross-hcm'; did you mean cross_hcm\?"):
+        get_detector("cross-hcm")
+    with pytest.raises(KeyError):
+        DETECTORS["random"]
+    assert "random" not in DETECTORS
+
+
+def test_listing_names_loads_no_model() -> None:
+    """Listing names does not import torch, which takes seconds."""
+    code = "import sys; from hopsight.detectors import DETECTORS; list(DETECTORS); print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -8,7 +8,7 @@ import pytest
 from experiments.made import made_suite
 from hopsight.baselines.madan import GRID, concentrations, edge_weights
 from hopsight.benchmark.cells import Cell, build_graph, execute
-from hopsight.benchmark.recipes import detector_class, parameters_of, title_of
+from hopsight.benchmark.recipes import detector_class, parameters_of
 from hopsight.datasets import make_graph
 from hopsight.metrics import roc_auc
 from paper.claims import claims_table
@@ -108,24 +108,6 @@ def scores(recipe, graph, **parameters):
 
 
 @needs_peers
-def test_every_graph_detector_that_can_be_imported_is_found():
-    assert {"paper.pygod:DOMINANT", "paper.pygod:CoLA", "paper.pygod:SCAN"} <= set(RECIPES)
-    assert "paper.pygod:DeepDetector" not in RECIPES
-    assert title_of("paper.pygod:DOMINANT") == "DOMINANT (PyGOD)"
-    if any(recipe.startswith("paper.pyod:") for recipe in RECIPES):
-        assert "paper.pyod:DOMINANT" in RECIPES
-
-
-@needs_peers
-def test_defaults_are_the_librarys_own_and_plain():
-    parameters = parameters_of("paper.pygod:DOMINANT", {})
-    assert (parameters["lr"], parameters["epoch"]) == (0.004, 100)
-    assert "backbone" not in parameters
-    with pytest.raises(AttributeError, match="PyGOD has no graph detector 'HCM'"):
-        detector_class("paper.pygod:HCM")
-
-
-@needs_peers
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["pygod:DOMINANT", "pygod:OCGNN", "pyod:DOMINANT", "pygod:SCAN"])
 def test_a_seed_decides_the_scores_of_a_peer(name):
@@ -138,20 +120,3 @@ def test_a_seed_decides_the_scores_of_a_peer(name):
     assert one.shape == (graph.n_nodes,)
     assert np.array_equal(one, same)
     assert one.std() > 0
-
-
-@needs_peers
-@pytest.mark.filterwarnings("ignore")
-def test_a_cell_of_a_peer_runs_as_any_other():
-    settings = {"generate": {"n_nodes": 80, "n_edges": 300, "n_structural": 4, "n_attribute_anomalies": 4, "seed": 0}}
-    parameters = parameters_of("paper.pygod:DOMINANT", {"epoch": 3}, device="cpu")
-    cell = Cell(
-        graph="generated",
-        settings=settings,
-        detector="paper.pygod:DOMINANT",
-        seed=0,
-        view="scaled",
-        parameters=parameters,
-    )
-    record = execute({"cell": cell.as_dict()})
-    assert 0 <= record["scores"][0]["auc"] <= 1
