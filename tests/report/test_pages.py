@@ -58,7 +58,7 @@ def test_the_title_is_escaped() -> None:
 
 
 def test_every_aria_attribute_is_one_that_browsers_know() -> None:
-    known = {"aria-label", "aria-labelledby", "aria-hidden", "aria-sort"}
+    known = {"aria-label", "aria-labelledby", "aria-hidden", "aria-pressed", "aria-sort"}
     assert set(re.findall(r"aria-[a-z]+", render_page("a title", {}, SCRIPTS))) == known
 
 
