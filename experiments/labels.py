@@ -83,9 +83,8 @@ def main() -> None:
     with multiprocessing.get_context("fork").Pool(options.processes) as pool:
         rows = [row for row in pool.imap(measure, tasks, chunksize=4) if row is not None]
         rows += pool.map(ask, known)
-    judged = {(row["graph"], row["protocol"], row["draw"]): row.pop("judged") for row in rows if "judged" in row}
     if options.judged:
-        options.judged.write_bytes(pickle.dumps(judged))
+        options.judged.write_bytes(pickle.dumps({task: judged_in(task) for task in tasks}))
     if options.out:
         write(options.out, rows)
     print(tables(rows))
@@ -167,8 +166,7 @@ def measure(task: tuple[str, str, int]) -> dict[str, Any] | None:
 
     name, protocol, number = task
     labels, model, graph, features = (known[name][part] for part in ("labels", "model", "graph", "features"))
-    rng = np.random.default_rng(number)
-    judged = draw(labels, model, graph, protocol, rng)
+    judged = judged_in(task)
     rest = np.setdiff1d(np.flatnonzero(labels >= 0), judged)
     truth = labels[rest] == 1
     if judged.size == 0 or truth.sum() < LEAST_UNLABELED or truth.all():
@@ -178,7 +176,6 @@ def measure(task: tuple[str, str, int]) -> dict[str, Any] | None:
         scores |= dict.fromkeys(METHODS[4:8], model.decision_score_[rest])
     anomalous = labels[judged] == 1
     row: dict[str, Any] = {"graph": name, "protocol": protocol, "draw": number, "anomalous": int(anomalous.sum())}
-    row["judged"] = judged
     if 0 < anomalous.sum() < anomalous.size:
         taught = model.learn(dict(zip(graph.node_ids[judged].tolist(), anomalous.tolist(), strict=True)), graph=graph)
         chance = taught.probability_[rest]
@@ -250,8 +247,11 @@ def by_others(columns: Any, judged: Any, rest: Any, anomalous: Any, seed: int) -
     return scores
 
 
-def draw(labels: Any, model: Any, graph: Any, protocol: str, rng: np.random.Generator) -> Any:
-    """Return the positions of the nodes whose labels are given; none if the graph has too few."""
+def judged_in(task: tuple[str, str, int]) -> Any:
+    """Return the positions of the nodes whose labels are given in a draw; none if the graph has too few."""
+    name, protocol, number = task
+    labels, model, graph = (known[name][part] for part in ("labels", "model", "graph"))
+    rng = np.random.default_rng(number)
     nobody = np.zeros(0, dtype=np.int64)
     anomalous, normal = np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)
     if protocol == "20+80":
