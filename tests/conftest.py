@@ -18,7 +18,10 @@ from hopsight.graph import AttributedGraph
 
 TESTS = Path(__file__).parent
 # What takes longest runs first, so that no worker is left alone with it at the end.
-LONGEST = ("spark", "test_reproducible.py", "test_stops.py", "benchmark", "report", "test_environment.py", "runs")
+LONGEST = (
+    "spark", "benchmark", "streams", "review", "report", "test_all_detectors.py", "test_examples.py", "test_stops.py",
+    "test_reproducible.py", "hcm", "runs", "test_environment.py", "feedback", "test_kills.py",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
