@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmark.made import made_quick, made_record
-from hopsight.benchmark.cells import MEASURES, Cell, Task, build_graph, curve_point, execute, measure
+from hopsight.benchmark.cells import MEASURES, Cell, Task, build_graph, execute, measure
 from hopsight.benchmark.results import (
     COLUMNS,
     Journal,
@@ -21,7 +21,6 @@ from hopsight.benchmark.results import (
     task_rows,
     write_results,
 )
-from hopsight.detectors.base import Epoch
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import roc_auc
 
@@ -125,13 +124,6 @@ def test_unlabeled_nodes_count_neither_as_anomalies_nor_as_normal(graph):
     assert found == measure(alone, scores[:70])
     assert "precision_at_100" not in found  # only 70 nodes have a label
     assert "precision_at_50" in found
-
-
-def test_labels_of_one_class_give_no_measure_and_a_curve_without_it(graph):
-    one_class = replace(graph, labels=np.where(graph.labels == 1, 1, -1))
-    epoch = Epoch(7, 10, 0.5, lambda: np.arange(120.0))
-    assert measure(one_class, np.arange(120.0)) == {}
-    assert curve_point(one_class, epoch) == {"epoch": 7, "loss": 0.5}
 
 
 def select(rows, **values):
