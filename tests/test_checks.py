@@ -44,20 +44,6 @@ def test_a_message_names_parameter_range_and_value() -> None:
         checks.check_count("n_layers", 0)
 
 
-def test_long_values_are_shortened_in_messages() -> None:
-    assert checks.shortened("x" * 1000) == "'" + "x" * 58 + "…"
-    assert checks.shortened(7) == "7"
-
-
-def test_singular_and_plural_agree() -> None:
-    assert [checks.plural(count, "edge") for count in (0, 1, 2, 1000)] == [
-        "0 edges",
-        "1 edge",
-        "2 edges",
-        "1,000 edges",
-    ]
-
-
 def test_a_wrong_word_gets_the_closest_right_one() -> None:
     checks.check_choice("score", "hav", ("ahp", "iv", "hav"))
     with pytest.raises(ValueError, match=r"score must be one of ahp, iv, hav, got 'hva'; did you mean hav\?"):

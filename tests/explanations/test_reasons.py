@@ -23,13 +23,8 @@ from hopsight.explanations.reasons import (
     edge_values,
     outlier_sentence,
 )
-from hopsight.explanations.text import flagged_sentence, percent, phrase, shown_value
+from hopsight.explanations.text import flagged_sentence, phrase, shown_value
 from hopsight.graph import AttributedGraph
-
-
-@pytest.mark.parametrize(("value", "text"), [(0.0, "0%"), (98.99, "98%"), (99.56, "99.5%"), (99.999, "99.9%")])
-def test_a_percentage_never_rounds_up_to_everything(value: float, text: str) -> None:
-    assert percent(value) == text
 
 
 @pytest.mark.parametrize(
