@@ -118,7 +118,12 @@ class Detection:
                 probability_=_coarse(self.scores, "anomaly_probability"),
                 rank_before_=ranks(before),
             )
-        model.flow_baseline_ = model.relation_baseline_ = None  # the engine reads neither events nor relations
+        for name in (
+            "flow_baseline_",
+            "relation_baseline_",
+            "relation_weights_",
+        ):  # it reads neither events nor relations
+            setattr(model, name, None)
         return model
 
     @property
