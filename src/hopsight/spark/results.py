@@ -118,12 +118,8 @@ class Detection:
                 probability_=_coarse(self.scores, "anomaly_probability"),
                 rank_before_=ranks(before),
             )
-        for name in (
-            "flow_baseline_",
-            "relation_baseline_",
-            "relation_weights_",
-        ):  # it reads neither events nor relations
-            setattr(model, name, None)
+        for name in ("flow_baseline_", "relation_baseline_", "relation_weights_"):
+            setattr(model, name, None)  # the engine reads neither events nor relations
         return model
 
     @property
