@@ -25,6 +25,7 @@ from hopsight.explanations.reasons import (
 )
 from hopsight.explanations.text import flagged_sentence, phrase, shown_value
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.groups import Group
 
 
 @pytest.mark.parametrize(
@@ -304,7 +305,7 @@ def explainer() -> Explainer:
     model = SimpleNamespace(
         decision_score_=np.array([2.0, 1.0, 1.0, 1.0]), threshold_=1.5, edge_index_=star.edges, edge_hop_=hops,
         edge_variance_=hops, edge_probability_=1 / hops,
-        groups_=[SimpleNamespace(kind="ring", members=np.array([0, 1, 2]), density=1.0, score=2.5)],
+        groups_=[Group("ring", np.array([0, 1, 2]), 1.0, 2.5)],
         evidence_={"ring": np.array([3.0, 2.5, 2.0, 0.0])},
         evidence=("ring",),
     )  # fmt: skip
