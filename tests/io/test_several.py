@@ -43,6 +43,16 @@ def test_types_keep_their_ids_attributes_and_labels_apart() -> None:
     assert graph.n_edges == 2 + 5 + 3
 
 
+def test_columns_of_edges_between_types_are_summarized_without_counts_and_directions() -> None:
+    graph = bank(edges={("user", "used", "device"): USED.with_columns(hours=pl.Series([1.0, 2.0, 4.0, 8.0, 16.0]))})
+    medians = [
+        graph.attributes[:, graph.attribute_names.index(f"{kind}.used: hours, median")] for kind in ("user", "device")
+    ]
+    assert (medians[0][:4].tolist(), medians[1][4:7].tolist()) == ([1, 2, 4, 12], [1.5, 6, 16])
+    used = [name for name in graph.attribute_names if ".used: " in name]
+    assert not any(word in name for name in used for word in ("log count", " sent", " received"))
+
+
 def test_one_type_sees_what_its_nodes_share_and_count() -> None:
     seen = bank(rank="user")
     assert seen.node_ids.tolist() == [1, 2, 3, 4] and set(seen.node_types) == {"user"}

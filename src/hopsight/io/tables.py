@@ -417,10 +417,10 @@ def _with_summaries(
         edges = EdgeRows(source, target, *columns[each.name].summarized(), directed=directed)
         matrix, words = derive(edges, n_nodes + n_other, wanted)
         found = np.asarray(matrix)[:n_nodes][place]
-        words = words if within else [word.replace(f" {wanted[0]}", "") for word in words]
         chosen = [at for at, word in enumerate(words) if word not in COUNTS and np.ptp(found[:, at]) > 0]
         blocks.append(found[:, chosen])
-        names += [f"{each.name}: {words[at]}" for at in chosen]
+        direction = "" if within else f" {wanted[0]}"  # between two types it goes without saying
+        names += [f"{each.name}: {words[at].replace(direction, '')}" for at in chosen]
     fields: dict[str, Any] = {
         key: rows.fields[key] for key in ("labels", "node_names", "known", "aside") if key in rows.fields
     }
