@@ -181,7 +181,8 @@ def judged_by_others(model: Any, graph: Any, attributes: Any) -> Any:
     device = resolve_device(model.device)
     edges = torch.from_numpy(graph.edges.copy()).to(device)
     views = others._views(graph, attributes, device)
-    return others._weigh(graph, attributes, others._judge(views, edges, views.index.part), refit=True)
+    judged = others._judge(views, edges, views.index.part)
+    return others._weigh(graph, attributes, judged, model.edge_dissimilarity_, refit=True)
 
 
 def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:

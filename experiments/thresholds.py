@@ -461,6 +461,65 @@ def trade(rng: Rng) -> Draft:
     return Draft(np.stack([first, second])[:, kept], values, n, weight=flow[kept])
 
 
+def duplication(rng: Rng) -> Draft:
+    """Draw nodes that inherit the attributes of an older one with changes, and some of its neighbors."""
+    n = 1000
+    values, near = rng.normal(size=(n, 8)), [{1}, {0}]
+    for node in range(2, n):
+        parent = int(rng.integers(node))
+        values[node] = 0.9 * values[parent] + 0.45 * values[node]
+        near.append({parent, *(other for other in near[parent] if rng.random() < 0.4)})
+        for other in near[node]:
+            near[other].add(node)
+    pairs = [(node, other) for node in range(n) for other in sorted(near[node]) if other < node]
+    return Draft(simple(np.array(pairs).T), values, n)
+
+
+def caves(rng: Rng) -> Draft:
+    """Draw cliques of 12 with a fifth of their edges rewired, with numbers that a clique shares and categories."""
+    groups = np.arange(960) // 12
+    numbers = rng.gamma(2.0, size=(80, 5))[groups] + 0.5 * rng.normal(size=(960, 5))
+    kinds = np.eye(6)[rng.integers(6, size=80)[groups]]
+    edges = nx_edges("relaxed_caveman_graph", 80, 12, 0.2, rng)
+    return Draft(edges, np.concatenate([numbers, kinds], axis=1), 960)
+
+
+def baskets(rng: Rng) -> Draft:
+    """Draw products that are bought together; an edge weighs as often as that happens."""
+    n = 900
+    taste, popular = rng.integers(8, size=n), rng.lognormal(0, 0.8, n)
+    found = []
+    for _ in range(1500):
+        chance = popular * np.where(taste == rng.integers(8), 1.0, 0.02)
+        basket = rng.choice(n, size=rng.integers(2, 6), replace=False, p=chance / chance.sum())
+        found.append(np.stack([basket[each] for each in np.triu_indices(basket.size, 1)]))
+    pairs = np.sort(np.concatenate(found, axis=1), axis=0)
+    edges, times = np.unique(pairs, axis=1, return_counts=True)
+    price = np.exp(centers(taste, 4, rng, 0.5))
+    return Draft(edges, np.concatenate([price, centers(taste, 4, rng, 0.7)], axis=1), n, weight=times.astype(float))
+
+
+def crowded(rng: Rng) -> Draft:
+    """Draw faint communities with some 120 neighbors per node and Laplace attributes."""
+    n = 900
+    groups = rng.integers(4, size=n)
+    values = 0.8 * rng.normal(size=(4, 10))[groups] + rng.laplace(size=(n, 10))
+    return Draft(block_edges(groups, 130, rng, 0.4, rng.lognormal(0, 0.4, n)), values, n)
+
+
+def calls(rng: Rng) -> Draft:
+    """Draw calls with durations within families, to friends and to services, from edges alone."""
+    n, n_services = 1100, 30
+    family = rng.integers(250, size=n)
+    caller = rng.choice(n, size=6500, p=(activity := rng.gamma(2.0, size=n)) / activity.sum())
+    kind = rng.random(6500)
+    callee = np.where(kind < 0.15, rng.integers(n_services, size=6500), (caller + rng.geometric(0.05, size=6500)) % n)
+    for place in np.flatnonzero(kind > 0.6):
+        callee[place] = rng.choice(np.flatnonzero(family == family[caller[place]]))
+    edges = np.stack([caller, callee])[:, caller != callee]
+    return Draft(edges, None, n, weight=rng.lognormal(1.0, 1.0, edges.shape[1]), directed=True)
+
+
 GENERATORS: dict[str, Callable[[Rng], Draft]] = {
     "noise, 100 nodes": noise(100, 6),
     "noise, 200 nodes, sparse": noise(200, 3, 4),
@@ -508,6 +567,11 @@ GENERATORS: dict[str, Callable[[Rng], Draft]] = {
     "memberships, edges alone": memberships,
     "messages, edges alone": messages,
     "trade, weighted": trade,
+    "duplication": duplication,
+    "cliques, rewired": caves,
+    "baskets, weighted": baskets,
+    "120 neighbors per node": crowded,
+    "calls, edges alone": calls,
 }
 HELD_OUT = tuple(list(GENERATORS)[38:])  # played no part in choosing the rule
 
@@ -684,12 +748,15 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--part", choices=("all", "attributes", "edges"), default="all")
+    parser.add_argument("--graphs", nargs="+", help="only these kinds of graph")
     options = parser.parse_args()
     wanted = list(cells(options.what, options.seeds, options.device, options.part))
+    wanted = [cell for cell in wanted if options.graphs is None or cell.graph in options.graphs]
     with ProcessPoolExecutor(options.processes, multiprocessing.get_context("spawn")) as pool:
         rows = [row | {"commit": options.commit} for row in pool.map(measure, wanted)]
     if options.what == "older":
-        np.savez_compressed(options.out, **{key_of(row): row["flagged"] for row in rows})
+        before = dict(np.load(options.out)) if options.out.is_file() else {}
+        np.savez_compressed(options.out, **before | {key_of(row): row["flagged"] for row in rows})
         return
     if options.out.is_file():
         measured = {(cell.graph, cell.planted, cell.seed) for cell in wanted}

@@ -13,7 +13,6 @@ from hopsight.hcm.posterior import (
     ahp,
     fill_unjudged,
     hav,
-    inferred_variance,
     neighbor_mean,
     neighbor_sum,
 )
@@ -25,7 +24,7 @@ VARIANCES = np.array([0.0, 2 / 3, 2.0, 2 / 3])
 
 
 def test_ahp_iv_and_hav_of_the_table() -> None:
-    mean, variance = ahp(EDGES, HOPS, 5), inferred_variance(EDGES, VARIANCES, 5)
+    mean, variance = ahp(EDGES, HOPS, 5), neighbor_mean(EDGES, VARIANCES, 5)
     np.testing.assert_allclose(mean, [2.0, 1.5, 8 / 3, 3.0, np.nan])
     np.testing.assert_allclose(variance, [1 / 3, 1.0, 10 / 9, 2 / 3, np.nan])
     expected = [2 / 3 + 0.3, 0.5 + 0.9, 8 / 9 + 1.0, 1.0 + 0.6, np.nan]

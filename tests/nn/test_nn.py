@@ -13,7 +13,7 @@ import torch
 from hopsight.graph import AttributedGraph
 from hopsight.nn.adam import Adam
 from hopsight.nn.device import resolve_device, training_dtype
-from hopsight.nn.gcn import GCN, HopMLP, normalized_adjacency, propagation, relu_drop, smoothed_by, torch_csr
+from hopsight.nn.gcn import GCN, HopMLP, normalized_adjacency, propagation, relu_drop
 
 CPU = torch.device("cpu")
 
@@ -72,15 +72,6 @@ def test_three_layers_equal_dense_algebra(random_graph: AttributedGraph, directe
         strict=True,
     ):
         torch.testing.assert_close(ours, theirs)
-
-
-def test_weights_enter_the_smoothing_by_their_size_and_sign() -> None:
-    weights = sp.csr_array(np.array([[0.0, 3.0, 0.0], [3.0, 0.0, -1.0], [0.0, -1.0, 0.0]]))
-    values = torch.tensor([[1.0], [2.0], [4.0]])
-    scale = 1.0 / np.sqrt(np.array([4.0, 5.0, 2.0]))  # one more than the absolute weights of a node
-    wanted = scale[:, None] * ((weights.toarray() + np.eye(3)) @ (scale[:, None] * values.numpy()))
-    found = smoothed_by(torch_csr(weights, torch.device("cpu")), torch.tensor([3.0, 4.0, 1.0]), values)
-    torch.testing.assert_close(found.double(), torch.from_numpy(wanted), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.75])

@@ -354,12 +354,11 @@ class CrossHCM(Detector):
         self.n_inputs_, self.n_classes_ = attributes.shape[1], pool.n_classes
 
         # 4. Judge every edge by what has not seen it.
-        unlike = None
+        unlike = self._dissimilarity(graph, attributes)
         if self._sees_attributes:
-            judged = self._learn(device, graph, attributes, index, pool, rngs[2:], callback, clock, saved)
+            judged = self._learn(device, graph, attributes, index, pool, rngs[2:], callback, clock, saved, unlike)
         else:
             clock.begin("judge")
-            unlike = self._dissimilarity(graph, attributes)
             judged = self._fit_untrained(graph, index, pool, for_pairs, unlike)
         del index, pool
         if graph.n_edges > SINGLE_PRECISION_EDGES:
@@ -382,6 +381,7 @@ class CrossHCM(Detector):
         callback: Callback | None,
         clock: StageClock,
         saved: Checkpoint,
+        unlike: NDArray[Any],
     ) -> JudgedEdges:
         """Train the networks and return what each says of the edges that it has not seen."""
         for_pairs, for_weights, for_dropout, for_noise = rngs
@@ -398,7 +398,7 @@ class CrossHCM(Detector):
         generators = Generators.spawn((for_pairs, for_dropout, for_noise), device)
         self.judging_seed_ = generators.judging_seed
         schedule = self.training_schedule(pool, device)
-        scores_now = partial(self._scores_by, networks, views, edges, graph, attributes)
+        scores_now = partial(self._scores_by, networks, views, edges, graph, attributes, unlike)
         observer = Observer(callback, scores_now, clock)
         self.samples_, self.loss_ = train(
             networks, seen, local, schedule, generators, observer=observer, checkpoint=saved
@@ -477,8 +477,7 @@ class CrossHCM(Detector):
 
     def _dissimilarity(self, graph: AttributedGraph, attributes: FloatArray) -> NDArray[Any]:
         """Return the relative dissimilarity of the ends of every edge."""
-        few = graph.n_edges <= SINGLE_PRECISION_EDGES
-        dtype = np.float64 if few else np.float32
+        dtype = np.float64 if graph.n_edges <= SINGLE_PRECISION_EDGES else np.float32
         return self.references_.relative_dissimilarity(attributes, graph.edges, dtype)
 
     def _attributes_without(self, graph: AttributedGraph, absent: NDArray[np.bool_], rows: IntArray) -> FloatArray:
@@ -602,20 +601,16 @@ class CrossHCM(Detector):
         graph: AttributedGraph,
         attributes: FloatArray,
         judged: JudgedEdges,
-        unlike: NDArray[Any] | None = None,
+        unlike: NDArray[Any],
         *,
         refit: bool,
     ) -> FloatArray:
-        """Set the values of edges and nodes and return the chosen score; ``refit`` fits what they are compared with.
-
-        ``unlike`` is the dissimilarity of the ends of every edge, where it is known already.
-        """
+        """Set the values of edges and nodes and return the chosen score; ``refit`` fits what they are compared with."""
         self.edge_index_ = graph.edges
         judged = JudgedEdges(*(median_where_unknown(values, graph.known_edges) for values in judged))
         self.edge_hop_, self.edge_variance_, self.edge_probability_, self.edge_surprise_ = judged
         self.ahp_, self.iv_, self.hav_ = node_scores(graph.edges, judged, graph.n_nodes)
         self.judged_ = np.ones(graph.n_nodes, dtype=np.bool_)
-        unlike = self._dissimilarity(graph, attributes) if unlike is None else unlike
         unlike = median_where_unknown(unlike, graph.known_edges)
         edges = EdgeFeatures(self.edge_hop_ if self._sees_attributes else unlike, self.edge_surprise_, unlike)
         if refit:
@@ -636,9 +631,7 @@ class CrossHCM(Detector):
         self._weigh_relations(graph, refit=refit)
         if refit:
             limits = {kind: group_limit(Ordered(values), self.false_alarms) for kind, values in self.evidence_.items()}
-            if (
-                "cycle" in limits
-            ):  # few nodes have any, so that their tail is unknown; strengths are damped from log₁₀ n
+            if "cycle" in limits:  # few nodes have any: their tail is unknown, and strengths are damped from log₁₀ n
                 limits["cycle"] = np.log10(graph.n_nodes) + RARE_CYCLE
             if "sharing" in limits and self.false_alarms > 0.0:  # likewise; p as in group_limit, by the strength itself
                 rare = np.log10(RELATED * graph.n_nodes / self.false_alarms) / 3.0
@@ -726,6 +719,7 @@ class CrossHCM(Detector):
         edges: Tensor,
         graph: AttributedGraph,
         attributes: FloatArray,
+        unlike: NDArray[Any],
     ) -> FloatArray:
         """Return the scores by the current weights of the networks alone, without calibration."""
         posterior, schedule = EdgePosterior(edges.shape[1], edges.device), schedule_of(self, 1, edges.device)
@@ -734,7 +728,7 @@ class CrossHCM(Detector):
             mine = torch.from_numpy(np.flatnonzero(views.index.part == k)).to(edges.device)
             for part, logits in predict(network, view, edges, mine, schedule):
                 posterior.add(part, logits, schedule.prediction)
-        return copy.copy(self)._weigh(graph, attributes, posterior.judged(self.deviation), refit=True)
+        return copy.copy(self)._weigh(graph, attributes, posterior.judged(self.deviation), unlike, refit=True)
 
     @safe_in_forks
     def judge(self, source: Any) -> Self:
@@ -750,12 +744,12 @@ class CrossHCM(Detector):
             return sorted_._finish(sorted_.decision_score_[order.nodes], keep_threshold=True)
         copied = self._copy_for(graph)
         check_edges(graph)
-        attributes, unlike = inputs_of(graph, self.transform_, self.magnitude_), None
+        attributes = inputs_of(graph, self.transform_, self.magnitude_)
+        unlike = self._dissimilarity(graph, attributes)
         if self._sees_attributes:
             views = self._views(graph, attributes, self.splits.of(edge_hashes(graph)), device)
             judged = self._judge(views, as_tensor(graph.edges).to(device), views.index.part)
         else:
-            unlike = self._dissimilarity(graph, attributes)
             judged = self._compare(graph, self.splits.of(edge_hashes(graph)).part, unlike)
         return copied._finish(copied._weigh(graph, attributes, judged, unlike, refit=False), keep_threshold=True)
 

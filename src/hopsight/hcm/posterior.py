@@ -322,8 +322,11 @@ def fit_curve(probability: FloatArray, truth: NDArray[np.bool_]) -> FloatArray:
 
 
 def node_scores(edges: IntArray, judged: JudgedEdges, n_nodes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return AHP, IV and HAV of each node; one without edges gets the median of the others."""
-    mean, spread = ahp(edges, judged.hop, n_nodes), inferred_variance(edges, judged.variance, n_nodes)
+    """Return AHP, IV and HAV of each node; one without edges gets the median of the others.
+
+    IV, the Inferred Variance, is the mean posterior variance of the predictions for its edges.
+    """
+    mean, spread = ahp(edges, judged.hop, n_nodes), neighbor_mean(edges, judged.variance, n_nodes)
     return fill_unjudged(mean), fill_unjudged(spread), fill_unjudged(hav(mean, spread))
 
 
@@ -336,11 +339,6 @@ def ahp(edges: NDArray[np.int64], hops: FloatArray, n_nodes: int) -> FloatArray:
     [1.0, 2.0, 3.0, nan]
     """
     return neighbor_mean(edges, hops, n_nodes)
-
-
-def inferred_variance(edges: NDArray[np.int64], variances: FloatArray, n_nodes: int) -> FloatArray:
-    """Return the Inferred Variance: the mean posterior variance of the predictions for each node's edges."""
-    return neighbor_mean(edges, variances, n_nodes)
 
 
 def hav(ahp_scores: FloatArray, iv_scores: FloatArray) -> FloatArray:

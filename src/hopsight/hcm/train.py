@@ -10,9 +10,8 @@ import copy
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -40,7 +39,7 @@ NO_EDGES = "the graph has no edges, so there are no neighbors to judge a node by
 OPTIMIZERS = ("psgld", "sgld", "adam", "sgd")
 PREDICTIONS = ("argmax", "expected")
 AT_ONCE = 1 << 12  # pairs or edges: few enough for a cache
-AT_ONCE_ON_GPU = 1 << 20  # enough to fill it
+AT_ONCE_ON_GPU = 1 << 17  # enough to fill it, and not its memory
 PAIRS_IN_MEMORY = 1 << 23
 EDGE_OPERATIONS = 8e5  # reading, preparing, scoring and writing an edge takes as long as this many operations
 EPOCHS_AT_ONCE = 25  # drawn, and on a GPU started, before the next ones
@@ -49,7 +48,6 @@ FloatArray = NDArray[np.float64]
 Mover = Optimizer | Adam
 D = TypeVar("D", bound=Detector)
 View = Sequence[Any]  # the argument of HopNetwork.represent
-_on_gpu = ContextVar("pairs on a GPU", default=AT_ONCE_ON_GPU)
 
 
 @dataclass(frozen=True)
@@ -422,17 +420,7 @@ def descend(steps: Sequence[Step], run: Run = map) -> list[Tensor]:
 
 def at_once(device: str) -> int:
     """Return how many pairs or edges to work on at a time: few enough for a cache, or enough to fill a GPU."""
-    return AT_ONCE if device == "cpu" else _on_gpu.get()
-
-
-@contextmanager
-def smaller_blocks() -> Iterator[None]:
-    """Let a GPU work on a sixty-fourth of the usual pairs at a time, for the time of a ``with`` block."""
-    token = _on_gpu.set(AT_ONCE_ON_GPU // 64)
-    try:
-        yield
-    finally:
-        _on_gpu.reset(token)
+    return AT_ONCE if device == "cpu" else AT_ONCE_ON_GPU
 
 
 def n_blocks(n_items: int, device: torch.device, n_networks: int = 1) -> int:
@@ -469,8 +457,7 @@ def fit_with_fallback(
 ) -> FloatArray:
     """Fit HCM or CrossHCM by the steps of its method ``_fit_on``, with six sources of randomness.
 
-    Where the memory of the GPU runs out, the steps are taken again in smaller blocks, and then on the CPU; a checkpoint
-    of the GPU is not one of the CPU.
+    Where the memory of the GPU runs out, the steps are taken again on the CPU, without the checkpoint of the GPU.
     """
     check_edges(graph)
     streams, device = rng.spawn(6), resolve_device(detector.device)
@@ -480,17 +467,11 @@ def fit_with_fallback(
         scores: FloatArray = detector._fit_on(on, graph, copy.deepcopy(streams), callback, saved)
         return scores
 
-    attempts = (
-        (nullcontext(), "the GPU's memory ran out: fitting again in smaller blocks"),
-        (smaller_blocks(), "the GPU's memory ran out again: fitting on the CPU"),
-    )
-    for blocks, then in attempts:
-        try:
-            with blocks:
-                return fit(device, checkpoint)
-        except torch.OutOfMemoryError:
-            warnings.warn(then, stacklevel=4)
-        torch.cuda.empty_cache()  # once the error, which holds tensors, is gone
+    try:
+        return fit(device, checkpoint)
+    except torch.OutOfMemoryError:
+        warnings.warn("the GPU's memory ran out: fitting on the CPU", stacklevel=4)
+    torch.cuda.empty_cache()  # once the error, which holds tensors, is gone
     return fit(torch.device("cpu"), None)
 
 

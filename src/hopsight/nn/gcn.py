@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import embedding_bag
 
 from hopsight.system.arrays import csr_tensor
 
@@ -78,13 +79,6 @@ def propagation(
     return Propagation(forward, backward)
 
 
-def smoothed_by(adjacency: Tensor, strengths: Tensor, values: Tensor) -> Tensor:
-    """Return Â @ values for a symmetric sparse adjacency whose rows have the given sums of absolute weights."""
-    scale = torch.rsqrt(strengths + 1.0)[:, None]
-    scaled = values * scale
-    return (adjacency @ scaled).add_(scaled).mul_(scale)
-
-
 def torch_csr(matrix: Any, device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
     """Return a scipy CSR matrix as a torch sparse CSR tensor."""
     start, columns = (torch.from_numpy(np.array(part, dtype=np.int64)) for part in (matrix.indptr, matrix.indices))
@@ -98,11 +92,20 @@ class _Propagate(torch.autograd.Function):
     def forward(ctx: Any, values: Tensor, forward: Tensor, backward: Tensor) -> Tensor:
         ctx.operator, ctx.dtype = backward, values.dtype
         with torch.autocast(values.device.type, enabled=False):
-            return forward @ values.to(forward.dtype)
+            return _product(forward, values.to(forward.dtype))
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        return (ctx.operator @ gradient).to(ctx.dtype), None, None
+        return _product(ctx.operator, gradient).to(ctx.dtype), None, None
+
+
+def _product(matrix: Tensor, values: Tensor) -> Tensor:
+    """Return matrix @ values. Sums over segments have a fixed order on a GPU, which its sparse products lack."""
+    if values.device.type == "cpu":
+        return matrix @ values
+    start, columns, weights = matrix.crow_indices(), matrix.col_indices(), matrix.values()
+    rows = values.contiguous()
+    return embedding_bag(columns, rows, start, mode="sum", per_sample_weights=weights, include_last_offset=True)
 
 
 def relu_drop(values: Tensor, share: float, generator: torch.Generator | None) -> Tensor:

@@ -22,7 +22,7 @@ from hopsight.hcm.train import Generators, Observer, schedule_of
 from hopsight.hops.pool import POOL_PER_FOLD, PairPool, PoolPlan, allowed, plan_pool, source_count, source_places
 from hopsight.hops.search import WORD, below, count, scramble
 from hopsight.nn.device import resolve_device
-from hopsight.nn.gcn import smoothed_by, torch_csr
+from hopsight.nn.gcn import torch_csr
 from hopsight.preprocess import edge_similarity
 from hopsight.preprocess.similarity import References
 from hopsight.spark.blocks import (
@@ -408,12 +408,13 @@ def _neighborhoods(
     if i == j:
         u, v = np.concatenate([u, v]), np.concatenate([v, u])
     matrix = sp.coo_array((np.ones(u.size, dtype=np.float32), (u, v)), shape=(len(x[0]), len(x[1]))).tocsr()
-    if i == j:
-        yield i, smoothed_by(torch_csr(matrix, CPU), degrees[0], x[0]).numpy()
-        return
     scale = [torch.rsqrt(each + 1.0)[:, None] for each in degrees]
-    yield i, (torch_csr(matrix, CPU) @ (x[1] * scale[1])).mul_(scale[0]).numpy()
-    yield j, (torch_csr(matrix.T.tocsr(), CPU) @ (x[0] * scale[0])).mul_(scale[1]).numpy()
+    scaled = [rows * factor for rows, factor in zip(x, scale, strict=True)]
+    if i == j:
+        yield i, (torch_csr(matrix, CPU) @ scaled[0]).add_(scaled[0]).mul_(scale[0]).numpy()
+        return
+    yield i, (torch_csr(matrix, CPU) @ scaled[1]).mul_(scale[0]).numpy()
+    yield j, (torch_csr(matrix.T.tocsr(), CPU) @ scaled[0]).mul_(scale[1]).numpy()
 
 
 def in_view_type(blocks: DataFrame, layout: Layout, kind: str) -> DataFrame:
