@@ -38,7 +38,7 @@ FILES = (
     "evidence_textbook.json", "gpu.json", "growth.json", "growth_large.json", "thresholds.json",
     "thresholds_labeled.json", "thresholds_older.npz", "hcm_speed.json", "older.json", "older_demo.json",
     "older_xeon.json", "over_time.json", "over_time_published.json", "runs.json", "speed.json", "labels.json",
-    "p2p.json", "bank.json",
+    "p2p.json", "typed.json", "bank.json",
 )  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
 NAMES = {"cross_hcm": "**CrossHCM**", "dominant": "DOMINANT", FIRST: "CrossHCM, first version (commit afb7e4c)"}
@@ -235,6 +235,16 @@ def several_types() -> str:
     return markdown(["", "seeds or draws", "ROC-AUC over users"], lines) + "\n\n" + cost
 
 
+def typed_graphs() -> str:
+    """ROC-AUC over the users of generated graphs of several types, read in three ways, without and with labels."""
+    ways, rows = ("typed", "users alone", "as one"), raw("typed")
+    lines = []
+    for nature in dict.fromkeys(row["nature"] for row in rows):
+        mine = [row for row in rows if row["nature"] == nature]
+        lines.append([nature, *(digits(mean([row[way][at] for row in mine])) for at in (0, 1) for way in ways)])
+    return markdown(["what anomalies differ in", *ways, *(f"{way}, 100 labels" for way in ways)], lines)
+
+
 def over_time() -> str:
     """ROC-AUC of injected edges and of labeled flows."""
     published = json.loads((RAW / "over_time_published.json").read_text(encoding="utf-8"))["rows"]
@@ -328,6 +338,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "labels": partial(labeled, 0), "labels_short": labels_short, "labels_single": partial(labeled, 1),
     "labels_found": partial(labeled, 2),
     "several_types": several_types,
+    "typed_graphs": typed_graphs,
     "banks": banks, "over_time": over_time,
     "large": partial(grown, "growth_large.json"), "million": partial(grown, "growth.json"),
     "gpu": on_gpu, "older": partial(ratios, "older.json", "older", "commit afb7e4c"),
