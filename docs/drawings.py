@@ -1,9 +1,10 @@
-"""The small drawings of the page "How it works", made by matplotlib while the site is built."""
+"""The small drawings of the page "How it works". ``python docs/drawings.py`` writes them to ``docs/pictures``."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,3 +126,8 @@ def _svg(draw: Callable[[Any], None], width: float, height: float) -> str:
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
+
+
+if __name__ == "__main__":
+    for name, svg in all_drawings().items():
+        (Path(__file__).parent / "pictures" / f"{name}.svg").write_text(svg, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the documentation site adds to its Markdown files while it is built: gallery, drawings, results, changes."""
+"""What the documentation site adds to its Markdown files while it is built: outputs, gallery, results, changes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN = re.compile(r"^```(shell|python) run(?: lines=(\d+))?\n(.*?)^```\n", re.M | re.S)
+OUTSIDE = re.compile(r"\]\(\.\./(?:RESULTS\.md|examples/(\w+)\.py)")
 OUTPUTS: dict[str, Future[list[list[str]]]] = {}  # of the blocks of each page
 
 
 def on_files(files: Files, *, config: Any) -> Files:
-    """Add the pages and pictures that are generated, so that none of them is kept in the repository."""
+    """Add the pages that are generated, so that none of them is kept in the repository."""
     sys.path.insert(0, str(ROOT / "docs"))  # here, because mkdocs restores the path after it has read this file
-    import drawings
     from gallery import ORDER, index, page, run_example
 
     pool = ThreadPoolExecutor(1)  # beside the gallery, which runs in this process
@@ -31,9 +31,8 @@ def on_files(files: Files, *, config: Any) -> Files:
         blocks = RUN.findall(Path(file.abs_src_path or "").read_text(encoding="utf-8"))
         if blocks:
             OUTPUTS[file.src_path] = pool.submit(_outputs, blocks, file.src_path)
-    made: dict[str, str] = {f"pictures/{name}.svg": svg for name, svg in drawings.all_drawings().items()}
     examples = [run_example(name) for name in ORDER]
-    made["gallery/index.md"] = index(examples)
+    made = {"gallery/index.md": index(examples)}
     for example in examples:
         made[f"gallery/{example.name}.md"] = page(example)
         for number, picture in enumerate(example.pictures, start=1):
@@ -49,8 +48,10 @@ def on_files(files: Files, *, config: Any) -> Files:
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """Show below every block marked ``shell run`` or ``python run`` what it printed.
 
-    ``run lines=12`` shows the first twelve lines only. A block that fails stops the build.
+    ``run lines=12`` shows the first twelve lines only. A block that fails stops the build. Links to files outside
+    ``docs/``, which work in a clone, become links to the pages made from these files.
     """
+    markdown = OUTSIDE.sub(lambda link: f"](gallery/{link[1]}.md" if link[1] else "](results.md", markdown)
     if page.file.src_path not in OUTPUTS:
         return markdown
     outputs = iter(OUTPUTS[page.file.src_path].result())
