@@ -1,8 +1,10 @@
 """Measure what an analyst of a bank finds: rings, takeovers and hubs of generated banks, at once and over time.
 
     python experiments/bank.py [--seeds 100,101,102,103] [--out experiments/results/bank.json]
+    python experiments/bank.py --events 1000000    # the time of a fit with and without amounts and times
 
 Each seed is a bank of :func:`hopsight.datasets.bank_tables`; in those with an odd seed hubs keep what they receive.
+Times are seconds, or of every second pair of seeds dates alone and the numbers of rows (:data:`TIMES`).
 ``hopsight detect`` (with and without the account table) and ``hopsight stream`` run as a user would run them, and each
 seed is a row of the results, with the commit. Constants were chosen on seeds 0 to 7.
 """
@@ -13,6 +15,7 @@ import argparse
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,10 +23,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from hopsight import CrossHCM
+from hopsight.canonical import Events
 from hopsight.datasets import bank_tables
+from hopsight.graph import AttributedGraph
 from hopsight.metrics import roc_auc
 
 N = 3000
+TIMES = ("seconds", "seconds", "dates", "row numbers")  # of a seed, by its rest
 
 
 def static(folder: Path, case: dict[str, str], role: dict[str, str]) -> dict[str, Any]:
@@ -80,12 +87,38 @@ def measure(seed: int) -> dict[str, Any]:
     case, role = (dict(zip(bank.cases["account"], bank.cases[name], strict=True)) for name in ("case", "role"))
     with TemporaryDirectory() as name:
         folder = Path(name)
-        bank.write(folder)
-        bank.accounts.write_csv(folder / "accounts.csv")  # without what the bank knows
+        bank.accounts.write_csv(folder / "accounts.csv")
+        shown = {"seconds": "%Y-%m-%d %H:%M:%S", "dates": "%Y-%m-%d"}
+        times = TIMES[seed % len(TIMES)]
+        column = pl.col("time").dt.strftime(shown[times]) if times in shown else pl.int_range(1, pl.len() + 1)
+        bank.transfers.with_columns(time=column).write_csv(folder / "transfers.csv")
         row = static(folder, case, role) | over_time(folder, role)
         hopsight(folder, "detect", "transfers.csv", "--out", "alone")
         row |= edges(folder / "alone", role, "_alone")
-    return {"seed": seed, "hubs": "keep" if kept else "pass on", "transfers": bank.transfers.height} | row
+    facts = {"seed": seed, "hubs": "keep" if kept else "pass on", "times": times, "transfers": bank.transfers.height}
+    return facts | row
+
+
+def speed(n_events: int) -> dict[str, Any]:
+    """Return the processor time of a fit with events and without, in turn: payments of a tenth as many nodes."""
+    rng = np.random.default_rng(0)
+    n, half = n_events // 10, n_events // 2
+    popular = rng.pareto(1.5, n) + 0.2
+    ends = np.stack([rng.choice(n, half, p=popular / popular.sum()), rng.integers(0, n, half)])
+    ends = np.concatenate([ends, ends[:, rng.integers(0, half, n_events - half)]], axis=1)  # half of the payments recur
+    source, target = ends[:, ends[0] != ends[1]]
+    time_ = 1.7e9 + np.sort(rng.uniform(0.0, 120 * 86400.0, source.size))
+    events = Events(source, target, np.round(np.exp(rng.normal(3.7, 1.1, source.size)), 2), time_)
+    attributes = rng.normal(size=(n, 8))
+    spent = {}
+    for name, given in (("compiling", events), ("without", None), ("with", events)):
+        rows = slice(0, 1000) if name == "compiling" else slice(None)
+        used = None if given is None else given.rows(np.arange(source.size)[rows])
+        graph = AttributedGraph.from_edges(source[rows], target[rows], attributes, events=used)
+        begin = time.process_time()
+        CrossHCM(device="cpu").fit(graph)
+        spent[name] = time.process_time() - begin
+    return {"events": source.size, **spent, "ratio": spent["with"] / spent["without"]}
 
 
 def main() -> None:
@@ -93,7 +126,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", default="100,101,102,103")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "bank.json")
+    parser.add_argument("--events", type=int, help="number of events to measure the time with")
     given = parser.parse_args()
+    if given.events:
+        print(json.dumps(speed(given.events)))
+        return
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     rows = json.loads(given.out.read_text()) if given.out.exists() else []
     for seed in map(int, given.seeds.split(",")):
