@@ -48,6 +48,16 @@ def test_what_comes_in_and_goes_out_within_three_days_passes_through() -> None:
     assert facts(graph, "pass_through", 4) is None
 
 
+def test_an_amount_that_goes_around_on_one_day_is_a_ring_also_where_nothing_else_follows_anything() -> None:
+    """5,000 go around six nodes twice on two days, of which only the dates are known, and in any order."""
+    ring = [(k % 6, (k + 1) % 6, 5000.0 - 20.0 * k, 40.0 + k // 6) for k in range(12)]
+    flow = flow_of(bank([ring[k] for k in np.random.default_rng(3).permutation(12)], 8))
+    assert np.flatnonzero(flow.has_rare_chain).tolist() == [0, 1, 2, 3, 4, 5]
+    ((members, events),) = flow.rings(flow.has_rare_chain)
+    assert members.tolist() == [0, 1, 2, 3, 4, 5]
+    assert flow.events.amount[events].sum() == pytest.approx(sum(row[2] for row in ring))
+
+
 def test_an_amount_that_returns_is_a_cycle_of_the_nodes_that_it_passed() -> None:
     ring = [(k, (k + 1) % 4, 5000.0 - 50.0 * k, 40.0 + k) for k in range(4)]
     graph = bank([*ring, (5, 6, 5000.0, 60.0)], 8)

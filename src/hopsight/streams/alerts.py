@@ -71,8 +71,14 @@ class Wording:
         return self.window.title(window, self.dated, self.times)
 
     def lasting(self, seconds: float) -> str:
-        """Return how long something took."""
-        return duration_words(seconds) if self.dated else f"{seconds:,.6g} units of time"
+        """Return how long something took; where times are dates alone, with the first and the last day.
+
+        >>> Wording(Window("1d", 86400.0, None), True, "%Y-%m-%d").lasting(86400.0)
+        '2 days'
+        """
+        if not self.dated:
+            return f"{seconds:,.6g} units of time" if seconds else "the same unit of time"
+        return duration_words(seconds if "%H" in self.times else seconds + UNITS["d"])
 
 
 def new_alerts(
@@ -158,7 +164,8 @@ def _row(row: Mapping[str, Any], wording: Wording) -> tuple[Any, ...]:
         return account, when, window, row["amount"], most, f"{when}: {chain_reason(row, wording)}"
     amounts = (values[said.AMOUNT], values[said.MOST]) if wording.paid else (None, None)
     began = wording.moment(values[said.BEGAN])
-    reason = f"{began} to {when}: {account_reason(account, row['end'], values, row['start'], wording)}"
+    span = when if began == when else f"{began} to {when}"
+    reason = f"{span}: {account_reason(account, row['end'], values, row['start'], wording)}"
     return account, when, window, *amounts, reason
 
 
@@ -184,11 +191,13 @@ def chain_reason(row: Mapping[str, Any], wording: Wording) -> str:
     """Say what an account received and sent on, along which chain, and the most that it sent before."""
     values = row["said"]
     received, sent = (wording.about + wording.amount(each) for each in (values[said.RECEIVED], row["sent_on"]))
-    later = wording.lasting(row["start"] - values[said.RECEIVED_AT])
+    seconds = row["start"] - values[said.RECEIVED_AT]
+    delay = duration_words(seconds) if wording.dated else f"{seconds:,.6g} units of time"
+    later = f", {delay} after" if seconds else " when"
     most = wording.amount(values[said.MOST_SENT])
     longest = wording.window.words_of(said.LENGTHS[-1], dated=wording.dated)
     return (
-        f"{row['source']} sent {sent} on to {row['target']}, {later} after it received {received}; "
+        f"{row['source']} sent {sent} on to {row['target']}{later} it received {received}; "
         f"{plural(int(values[said.N_LINKS]), 'account')} in a row passed such an amount on since "
         f"{wording.moment(values[said.CHAIN_BEGAN])}."
         + (f" Before, it sent at most {most} within {longest}." if values[said.MOST_SENT] > 0 else "")
@@ -205,7 +214,8 @@ def _usually(rate: float, noun: str, wording: Wording) -> str:
     if rate <= 0.0:
         return "none before"
     if wording.window.seconds is None or not wording.dated:
-        return f"usually {rate:.2g} {noun}s per window"
+        often = f"{plural(round(rate), noun)} per window" if rate >= 0.95 else f"1 {noun} in {1 / rate:,.0f} windows"
+        return f"usually {often}"
     for unit, word in (("d", "day"), ("w", "week")):
         count = rate * UNITS[unit] / wording.window.seconds
         if count >= 0.95:
