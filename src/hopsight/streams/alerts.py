@@ -78,7 +78,7 @@ class Wording:
         """
         if not self.dated:
             return f"{seconds:,.6g} units of time" if seconds else "the same unit of time"
-        return duration_words(seconds if "%H" in self.times else seconds + UNITS["d"])
+        return duration_words(seconds) if "%H" in self.times else plural(round(seconds / UNITS["d"]) + 1, "day")
 
 
 def new_alerts(
