@@ -63,6 +63,7 @@ def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
         raise ValueError(f"the model and the graph in {folder} do not belong together: repeat the run")
     if hasattr(model, "edge_hop_"):
         model = with_edges(model, graph.edges)
+    model.graph_ = graph  # groups come from its events and from what nodes share
     return model, graph
 
 
