@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -21,11 +22,15 @@ def test_stream_then_watch_prints_alerts_as_json_lines(tmp_path: Path, capsys: p
     assert main(["stream", str(tmp_path / "old.csv"), *options, "--out", str(out)]) == 0
     assert "Judged 2,000 events" in capsys.readouterr().out
     before = pl.read_csv(out / "alerts.csv").height
+    shutil.copytree(out, tmp_path / "copy")
     assert main(["watch", str(out), str(tmp_path / "new.csv"), "--json", "--quiet"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     alerts = pl.read_csv(out / "alerts.csv")
     assert [line["alert"] for line in lines] == alerts["alert"].to_list()[before:]
     assert {"source", "target", "time", "score", "reason"} <= set(lines[0])
+    assert main(["watch", str(tmp_path / "copy"), str(tmp_path / "new.csv"), "--quiet"]) == 0
+    first = max(lines, key=lambda line: line["score"])["reason"]
+    assert f"{len(lines)} alert" in (printed := " ".join(capsys.readouterr().out.split())) and first in printed
     edges = pl.read_csv(out / "edges.csv")
     assert edges.columns[:7] == ["source", "target", "time", "hop", "surprise", "score", "flagged"]
     assert edges.height == frame.height

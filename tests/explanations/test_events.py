@@ -83,18 +83,53 @@ def test_a_circle_and_a_chain_name_who_passed_what_on() -> None:
 
 def test_an_unusual_amount_and_amounts_below_a_limit() -> None:
     found = AmountFacts(
-        "sent", 48_900.0, 121.7, 3, MARCH + 45_240, 1000.0, 31, 880.0, 995.0, "received", "EUR", NOTHING
+        "sent", 48_900.0, 121.7, 9, 3, MARCH + 45_240, 1000.0, 31, 880.0, 995.0, "received", "EUR", NOTHING
     )
     assert said("amount", found) == (
         "31 amounts it received lie just below 1,000 EUR (880 to 995). It sent 48,900 EUR to d on 2024-03-01 12:34; "
         "about 121.7 EUR is usual for it.",
         "31 amounts received just below 1,000 EUR",
     )
-    alone = AmountFacts("received", 48_900.0, 121.7, 1, None, None, 0, None, None, None, None, NOTHING)
+    alone = AmountFacts("received", 48_900.0, 121.7, 2, 1, None, None, 0, None, None, None, None, NOTHING)
     assert said("amount", alone) == (
-        "It received 48,900 from b; about 121.7 is usual for it.",
-        "received 48,900; about 121.7 is usual for it",
+        "It received 48,900 from b; about 121.7 is usual for it and others.",
+        "received 48,900; about 121.7 is usual for it and others",
     )
+
+
+def test_the_first_amount_of_a_node_is_compared_with_those_of_others() -> None:
+    """Forty payments are of 40 to 79, the one of 5,000 is the first that x sent; those of x later are of 4,000."""
+    rows = [(f"a{i}", f"b{i}", 40.0 + i, f"2024-03-{i // 2 + 1:02}") for i in range(40)]
+    rows += [("x", "y", 5000.0, "2024-03-25"), ("x", "z", 4000.0, "2024-03-26"), ("x", "w", 4000.0, "2024-03-26")]
+    graph = load(pl.DataFrame(rows, schema=["sender", "receiver", "amount", "time"], orient="row"), notices=[])
+    found = facts(graph, "amount", graph.index_of("x"))
+    assert isinstance(found, AmountFacts) and (found.value, found.n_earlier) == (5000.0, 0)
+    middle = float(np.exp(np.median(np.log([row[2] for row in rows]))))
+    assert found.usual == pytest.approx(middle)  # 61, the 22nd of 43
+    reason = flow_reason("amount", found, graph.node_ids, Calendar.of(graph))
+    assert (
+        reason.sentence == "It sent 5,000 to y on 2024-03-25, the first amount it sent; about 61 is usual for others."
+    )
+    assert reason.in_short == "sent 5,000, its first; about 61 is usual for others"
+
+
+def test_dates_without_an_hour_are_days() -> None:
+    """Three invoices of one day, and a circle from one day to the next."""
+    days = Calendar("%m/%d/%Y", whole_days=True)
+    same = burst(
+        n_events=3, n_new=3, first=MARCH, last=MARCH, total=9353.0, currency=None, smallest=3000.0, largest=3200.0
+    )
+    reason = flow_reason("burst", same, NAMES, days)
+    assert reason.sentence == "3 new senders sent it 3,000 to 3,200 on 03/01/2024, 9,353 in all; 2 are usual."
+    assert reason.in_short == "3 new senders, 9,353 within a day"
+    circle = CycleFacts(True, np.array([0, 1, 3, 0]), NOTHING, np.full(3, 50.0), MARCH, MARCH + DAY, None)
+    assert flow_reason("cycle", circle, NAMES, days).sentence == (
+        "50 went around a circle of 3 nodes within 2 days (03/01/2024 to 03/02/2024): a → b → d → a."
+    )
+    for delay, half in ((0.0, "on the same day"), (DAY, "within a day"), (2 * DAY, "within 2 days")):
+        passing = PassThroughFacts(100.0, 90.0, 0.9, delay, MARCH, MARCH + 7 * DAY, 3 * DAY, None, NOTHING)
+        sentence = flow_reason("pass_through", passing, NAMES, days).sentence
+        assert f"went out again within 3 days, half of that {half} (03/01/2024 to 03/08/2024)." in sentence
 
 
 def test_amounts_have_their_currency_and_ranges_their_ends() -> None:

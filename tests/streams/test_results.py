@@ -97,6 +97,20 @@ def test_accounts_in_words() -> None:
     )
 
 
+def test_dates_without_an_hour_give_no_hours_and_minutes() -> None:
+    dates = replace(DAYS, times="%m/%d/%Y", unit="")
+    values = [3.5, 3.0, 9353.0, 0.0, 3000.0, 3200.0, 640.0, 0.29, 0.0]
+    assert account_reason("ann", 1, values, 0.0, dates) == (
+        "ann was paid by 3 new partners within a day, 9,353 in all (3,000 to 3,200 each); usually 2 payments a week, "
+        "at most 640 within a day."
+    )
+    assert "within 3 days," in account_reason("ann", 1, values, 2 * 86400.0, dates)
+    row = {"source": "ann", "target": "bob", "count": 9.0, "usual": 2.0, "scale": 0, "amount": math.nan,
+           "usual_amount": math.nan, "currency": "", "decided_by": "pair", "hop_evidence": 0.0, "amount_evidence": 0.0,
+           "hour_evidence": 0.0}  # fmt: skip
+    assert event_reason(row, dates) == "9 events from ann to bob within a day, usually 2.0."
+
+
 def test_a_node_that_was_new() -> None:
     row = {
         "peak_window": 0, "peak_events": 9, "peak_sent": 0, "peak_new_pairs": 9, "peak_far": 1,

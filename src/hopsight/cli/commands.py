@@ -307,19 +307,23 @@ def watch(
     quiet: options.Quiet = False,
 ) -> None:
     """Continue a stream with new events and append alerts to alerts.csv."""
-    from hopsight.checks import plural
-    from hopsight.explanations.text import printable_json
+    from hopsight.checks import one_line, plural
+    from hopsight.explanations.text import broken, printable_json
     from hopsight.streams import run
     from hopsight.system.arrays import plain
+
+    alerts: list[dict[str, Any]] = []
 
     def tell(row: dict[str, Any]) -> None:
         typer.echo(printable_json(plain(row), indent=None))
 
     with show_progress(quiet) as progress:
-        done = run.watch(folder, new_edges, progress=progress, tell=tell if as_json else None)
+        done = run.watch(folder, new_edges, progress=progress, tell=tell if as_json else alerts.append)
     if not as_json:
         again = "It was processed already. " if done.repeated else ""
         typer.echo(f"{again}Judged {plural(done.n_events, 'event')}: {plural(done.n_alerts, 'alert')}.")
+        for each in [] if done.repeated else sorted(alerts, key=lambda alert: -alert["score"])[:FEW]:
+            typer.echo(broken(one_line(each["reason"])))
 
 
 @options.reads_graph(options.SourceArgument)

@@ -42,11 +42,14 @@ class FlowReason:
 class Calendar:
     """How the times of events are written: by a pattern of dates, as in the user's file, or as numbers (None).
 
+    ``whole_days`` says that no time has an hour of the day.
+
     >>> Calendar("%d.%m.%Y").moment(1709296200.0), Calendar(None).moment(7.5)
     ('01.03.2024 12:30', '7.5')
     """
 
     pattern: str | None = "%Y-%m-%d"
+    whole_days: bool = False
 
     @classmethod
     def of(cls, graph: AttributedGraph) -> Calendar:
@@ -54,7 +57,9 @@ class Calendar:
         times = graph.events.time if graph.events is not None else graph.edge_time
         known = times[np.isfinite(times)] if times is not None else np.empty(0)
         dated = known.size and UNIX[0] <= known.min() and known.max() <= UNIX[1]
-        return cls(graph.events.dates if graph.events is not None else cls.pattern) if dated else cls(None)
+        if not dated:
+            return cls(None)
+        return cls(graph.events.dates if graph.events else cls.pattern, bool((known % SECONDS_PER_DAY == 0).all()))
 
     def day(self, time: float) -> str:
         """Return the date of a time."""
@@ -75,15 +80,30 @@ class Calendar:
         ('2024-03-01 to 2024-03-07', '2024-03-01 02:00 to 05:05')
         """
         if self.day(first) == self.day(last):
-            hours = self.pattern is not None and first != last
+            hours = self.pattern is not None and self.moment(first) != self.moment(last)
             end = f" to {datetime.fromtimestamp(last, UTC):%H:%M}" if hours else ""
             return f"{self.moment(first)}{end}"
         return f"{self.day(first)} to {self.day(last)}"
+
+    def within(self, first: float, last: float) -> tuple[str, str]:
+        """Return within how long something happened and from when to when, and the former alone.
+
+        >>> Calendar(whole_days=True).within(1709251200.0, 1709251200.0)
+        ('on 2024-03-01', 'within a day')
+        >>> Calendar(whole_days=True).within(1709251200.0, 1709337600.0)
+        ('within 2 days (2024-03-01 to 2024-03-02)', 'within 2 days')
+        """
+        if self.whole_days and first == last:
+            return f"on {self.day(first)}", "within a day"
+        within = f"within {self.length(last - first + (SECONDS_PER_DAY if self.whole_days else 0.0))}"
+        return f"{within} ({self.span(first, last)})", within
 
     def length(self, seconds: float) -> str:
         """Return a length of time, from ten minutes on in whole hours or days, rounded up."""
         if self.pattern is None:
             return number(seconds)
+        if self.whole_days and seconds <= SECONDS_PER_DAY:
+            return "a day"
         for unit, size in (("day", SECONDS_PER_DAY), ("hour", 3600.0)):
             count = int(np.ceil(seconds / size - 1e-9))
             if seconds >= (1.5 if unit == "day" else 1.0) * size:
@@ -112,7 +132,7 @@ def flow_reason(kind: str, facts: Facts, names: Any, calendar: Calendar) -> Flow
 
 def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
     received = facts.direction == "received"
-    within, when = calendar.length(facts.last - facts.first), calendar.span(facts.first, facts.last)
+    when, within = calendar.within(facts.first, facts.last)
     new = 2 * facts.n_new >= facts.n_events
     usual = max(0, round(facts.usual_new if new else facts.usual))
     fewer = usual < (
@@ -132,31 +152,34 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
         start = f"It had {who}" + (f" of {amount}" if amount else "")
     in_all = f", {total} in all" if total and facts.n_events > 1 else ""
     short = f"{who}, {total}" if total else who
-    return f"{start} within {within} ({when}){in_all}{usually}.", f"{short} within {within}"
+    return f"{start} {when}{in_all}{usually}.", f"{short} {within}"
 
 
 def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
     received = money(facts.received, currency=facts.currency)
-    within, half = calendar.length(facts.window), calendar.length(facts.delay)
+    within = calendar.length(facts.window)
+    half = "on the same day" if calendar.whole_days and not facts.delay else f"within {calendar.length(facts.delay)}"
     when = calendar.span(facts.first, facts.last)
     share = f"{min(facts.share, 1.0):.0%} of the {received} it received went out again within {within}"
     short = f"{min(facts.share, 1.0):.0%} of {received} out again within {within}"
-    return f"{share}, half of that within {half} ({when}).", short
+    return f"{share}, half of that {half} ({when}).", short
 
 
 def _cycle(facts: CycleFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
     amount = money(float(facts.amounts.min()), float(facts.amounts.max()), currency=facts.currency)
-    within, when = calendar.length(facts.last - facts.first), calendar.span(facts.first, facts.last)
+    when, within = calendar.within(facts.first, facts.last)
     places = facts.nodes.tolist()
     n_nodes = len(set(places))
     shown = [printable(names[place]) for place in places]
     way = " → ".join(shown if len(shown) <= MOST_NAMES + 1 else [*shown[: MOST_NAMES - 1], "…", shown[-1]])
     what = f"went around a circle of {n_nodes} nodes" if facts.returns else f"went along a chain of {n_nodes} nodes"
-    short = f"{amount} {'around' if facts.returns else 'along'} {n_nodes} nodes within {within}"
-    return f"{amount} {what} within {within} ({when}): {way}.", short
+    short = f"{amount} {'around' if facts.returns else 'along'} {n_nodes} nodes {within}"
+    return f"{amount} {what} {when}: {way}.", short
 
 
 def _amount(facts: AmountFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
+    from hopsight.flow.evidence import PRIOR
+
     sentences, shorts = [], []
     if facts.n_near and facts.limit is not None:
         limit, range_ = money(facts.limit, currency=facts.currency), money(facts.smallest, facts.largest)
@@ -168,9 +191,12 @@ def _amount(facts: AmountFacts, names: Any, calendar: Calendar) -> tuple[str, st
         value, usual = (money(each, currency=facts.currency) for each in (facts.value, facts.usual))
         way = "to" if facts.direction == "sent" else "from"
         when = "" if facts.time is None else f" on {calendar.moment(facts.time)}"
-        partner = printable(names[facts.partner])
-        sentences.append(f"It {facts.direction} {value} {way} {partner}{when}; about {usual} is usual for it.")
-        shorts.append(f"{facts.direction} {value}; about {number(round(facts.usual, 2))} is usual for it")
+        partner, which = printable(names[facts.partner]), "only" if facts.time is None else "first"
+        first = "" if facts.n_earlier else f", the {which} amount it {facts.direction}"
+        whom = "for it" if facts.n_earlier >= PRIOR else "for it and others" if facts.n_earlier else "for others"
+        sentences.append(f"It {facts.direction} {value} {way} {partner}{when}{first}; about {usual} is usual {whom}.")
+        its = "" if facts.n_earlier else f", its {which}"
+        shorts.append(f"{facts.direction} {value}{its}; about {number(round(facts.usual, 2))} is usual {whom}")
     return " ".join(sentences), next(iter(shorts), "")
 
 
@@ -206,7 +232,7 @@ def exchanged(graph: AttributedGraph, members: Any) -> str:
     >>> events = Events(np.array([0, 1, 2]), np.array([1, 0, 0]), np.array([50.0, 45.0, 9.0]), 1.7e9 + np.arange(3.0))
     >>> path = AttributedGraph.from_edges([0, 2], [1, 0], np.zeros((3, 1)), events=events)
     >>> exchanged(path, np.array([0, 1]))
-    'They sent each other 95 in 2 events (2023-11-14 22:13 to 22:13).'
+    'They sent each other 95 in 2 events (2023-11-14 22:13).'
     """
     events = graph.events
     if events is None:

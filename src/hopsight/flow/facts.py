@@ -137,6 +137,8 @@ class AmountFacts:
     value, usual
         That amount, and the usual amount (geometric mean) of the node's earlier events in that direction, in which what
         is usual for everybody counts as three events. Both None if no amount is unusual for both of its ends.
+    n_earlier
+        Number of those earlier events (without times, of all others); with 0, ``usual`` is that of everybody.
     partner
         Position of the node at the other end; None without one.
     time
@@ -154,6 +156,7 @@ class AmountFacts:
     direction: str
     value: float | None
     usual: float | None
+    n_earlier: int
     partner: int | None
     time: float | None
     limit: float | None
@@ -276,12 +279,14 @@ def _amount(flow: Flow, node: int) -> AmountFacts:
         near = rows[near_way]
         limit, below = flow.near_limit
         near = near[(limit[near] == which) & (below[near] == 1) & ~flow.is_known[near]]
+    usual, n_earlier = (None, 0) if row is None else _usual_amount(flow, mine, row)
     shown = np.unique(np.concatenate([near, [] if row is None else [row]]).astype(np.int64))
     values = flow.events.amount[near]
     return AmountFacts(
         ("sent", "received")[way],
         None if row is None else float(flow.events.amount[row]),
-        None if row is None else _usual_amount(flow, mine, row),
+        usual,
+        n_earlier,
         None if row is None else int((flow.events.target if way == 0 else flow.events.source)[row]),
         None if row is None or flow.events.time is None else _time(flow, row),
         limit_value(int(which)) if near.size else None,
@@ -294,14 +299,14 @@ def _amount(flow: Flow, node: int) -> AmountFacts:
     )
 
 
-def _usual_amount(flow: Flow, mine: IntArray, row: int) -> float:
-    """Return the geometric mean of the earlier amounts of an account, with what is usual for all as a prior."""
+def _usual_amount(flow: Flow, mine: IntArray, row: int) -> tuple[float, int]:
+    """Return the geometric mean of an account's earlier amounts, with a prior of what is usual, and their number."""
     others = mine[mine < row] if flow.events.time is not None else mine[mine != row]
     levels = flow.level[others]
     levels = levels[np.isfinite(levels)]
     currency = 0 if flow.events.currency is None else int(flow.events.currency[row])
     middle, width = flow.typical[currency]
-    return float(np.exp(middle + width * levels.sum() / (levels.size + PRIOR)))
+    return float(np.exp(middle + width * levels.sum() / (levels.size + PRIOR))), levels.size
 
 
 def _time(flow: Flow, row: int) -> float:

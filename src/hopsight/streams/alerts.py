@@ -70,15 +70,41 @@ class Wording:
         """Return the span of a window."""
         return self.window.title(window, self.dated, self.times)
 
-    def lasting(self, seconds: float) -> str:
-        """Return how long something took; where times are dates alone, with the first and the last day.
+    @property
+    def whole_days(self) -> bool:
+        """Whether times are dates without an hour of the day."""
+        return self.dated and "%H" not in self.times
 
-        >>> Wording(Window("1d", 86400.0, None), True, "%Y-%m-%d").lasting(86400.0)
-        '2 days'
+    def within(self, first: float, last: float) -> str:
+        """Return within how long something happened.
+
+        >>> Wording(Window("1d", 86400.0, None), True, "%d.%m.%Y").within(86400.0, 86400.0)
+        'a day'
         """
-        if not self.dated:
-            return f"{seconds:,.6g} units of time" if seconds else "the same unit of time"
-        return duration_words(seconds) if "%H" in self.times else plural(round(seconds / UNITS["d"]) + 1, "day")
+        if self.whole_days:
+            n_days = 1 + round((last - first) / UNITS["d"])
+            return "a day" if n_days == 1 else plural(n_days, "day")
+        if self.dated:
+            return duration_words(last - first)
+        return f"{last - first:,.6g} units of time" if last > first else "the same unit of time"
+
+    def after(self, first: float, last: float) -> str:
+        """Return how long after the first of two times the second was, as the end of a clause.
+
+        >>> dates = Wording(Window("1d", 86400.0, None), True, "%d.%m.%Y")
+        >>> [dates.after(0.0, 86400.0 * days) for days in (0, 1, 3)]
+        [', the same day', ', the day after', ', 3 days after']
+        """
+        n_days = round((last - first) / UNITS["d"])
+        if self.whole_days:
+            return ", the same day" if not n_days else ", the day after" if n_days == 1 else f", {n_days} days after"
+        return f", {self.within(first, last)} after" if last > first else " when"
+
+    def length(self, share: float) -> str:
+        """Return how long a part or a multiple of a window is, at least a day where times have no hour."""
+        if self.whole_days and share * (self.window.seconds or math.inf) < UNITS["d"]:
+            return "a day"
+        return self.window.words_of(share, dated=self.dated)
 
 
 def new_alerts(
@@ -172,13 +198,13 @@ def _row(row: Mapping[str, Any], wording: Wording) -> tuple[Any, ...]:
 def account_reason(account: str, end: int, values: list[float], second: float, wording: Wording) -> str:
     """Say what the new partners of an account are, and what it did before."""
     partners = plural(int(values[said.N_NEW]), "new partner")
-    within = wording.lasting(second - values[said.BEGAN])
+    within = wording.within(values[said.BEGAN], second)
     if not wording.paid:
         did = f"{account} {'received from' if end else 'sent to'} {partners} within {within}"
         return f"{did}; {_usually(values[said.RATE], 'event', wording)}."
     low, high = wording.amount(values[said.SMALLEST]), wording.amount(values[said.LARGEST])
     each = f"{low} each" if low == high else f"{low.removesuffix(wording.unit).strip()} to {high} each"
-    length = wording.window.words_of(said.LENGTHS[int(values[said.LENGTH])], dated=wording.dated)
+    length = wording.length(said.LENGTHS[int(values[said.LENGTH])])
     most = f", at most {wording.amount(values[said.MOST])} within {length}" if values[said.MOST] > 0 else ""
     return (
         f"{account} {'was paid by' if end else 'paid'} {partners} within {within}, "
@@ -191,11 +217,9 @@ def chain_reason(row: Mapping[str, Any], wording: Wording) -> str:
     """Say what an account received and sent on, along which chain, and the most that it sent before."""
     values = row["said"]
     received, sent = (wording.about + wording.amount(each) for each in (values[said.RECEIVED], row["sent_on"]))
-    seconds = row["start"] - values[said.RECEIVED_AT]
-    delay = duration_words(seconds) if wording.dated else f"{seconds:,.6g} units of time"
-    later = f", {delay} after" if seconds else " when"
+    later = wording.after(values[said.RECEIVED_AT], row["start"])
     most = wording.amount(values[said.MOST_SENT])
-    longest = wording.window.words_of(said.LENGTHS[-1], dated=wording.dated)
+    longest = wording.length(said.LENGTHS[-1])
     return (
         f"{row['source']} sent {sent} on to {row['target']}{later} it received {received}; "
         f"{plural(int(values[said.N_LINKS]), 'account')} in a row passed such an amount on since "
@@ -232,7 +256,7 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
         f"{wording.amount(row['amount'], unit)}, usually {wording.amount(row['usual_amount'], unit)}" if paid else ""
     )
     count, usual = plural(round(row["count"]), "event"), f"usually {max(row['usual'], 0.1):.1f}"
-    within = wording.window.span_words(dated=wording.dated)[1 if row["scale"] else 0]
+    within = "a day" if wording.whole_days else wording.window.span_words(dated=wording.dated)[1 if row["scale"] else 0]
     if kind == "hop":
         chance = 100.0 * math.exp(-row["surprise"])
         text = f"{source} and {target} {_path(row['past_hop'])}; {chance:.1f}% of similar pairs do"

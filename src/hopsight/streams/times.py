@@ -83,6 +83,8 @@ def time_pattern(column: pl.Series, form: str) -> str:
     >>> [time_pattern(pl.Series([text]), "plain") for text in ("31.05.2024 17:30", "2024-05-31", "1717176600")]
     ['%d.%m.%Y %H:%M', '%Y-%m-%d', '%Y-%m-%d %H:%M:%S']
     """
+    if column.dtype == pl.Date:
+        return "%Y-%m-%d"
     if column.dtype != pl.String or _as_numbers(column) is not None:
         return ISO
     first = next((text for text in column if text and text.strip()), "")
