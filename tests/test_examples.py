@@ -26,7 +26,7 @@ PROMISES = {
     "score_new_graph": "6 of them planted",
     "thresholds": "3 of 3 outliers among them",
     "transactions": "a7",
-    "verdicts": "after: 12 of the first 20",
+    "verdicts": "after: 10 of the first 20",
 }
 
 
