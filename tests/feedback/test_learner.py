@@ -123,6 +123,20 @@ def test_the_ranking_stays_if_labels_contradict_themselves() -> None:
     assert roc_auc_score(truth[rest], found.log_odds(random, score)[rest]) > 0.97
 
 
+def test_the_ranking_stays_if_labels_have_nothing_to_do_with_the_rows() -> None:
+    """Some sets of random labels are predicted worse than by chance: all nodes would be as probable, in no order."""
+    features, score, truth, rng = rows(by_score=True)
+    kept = 0
+    for seed in range(8):
+        judged = rng.permutation(truth.size)[:60]
+        found = learn(features.rows, score, judged, rng.random(60) < 0.2, hashes(truth.size), seed)
+        learned = found.scores(score, found.log_odds(features, score))
+        assert np.unique(learned).size > truth.size // 2
+        kept += int(found.kept[0])
+        assert not found.kept[0] or np.array_equal(learned, score)
+    assert kept > 0
+
+
 def test_probabilities_are_about_as_often_right_as_they_say() -> None:
     errors = []
     for seed in range(4):

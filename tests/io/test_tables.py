@@ -269,3 +269,25 @@ def test_the_number_of_a_booking_is_no_end_and_a_total_is_no_edge(tmp_path: Path
     graph = read_tables(path, notices=notices)
     assert set(graph.node_ids) == {"a0", "a1", "a2", "s0", "s1"}
     assert "Left out 1 row without a node id, first row 10." in notices
+
+
+def test_a_row_that_is_repeated_in_a_node_table_counts_once(tmp_path: Path) -> None:
+    """An export that lists a customer twice is read; two different rows of one customer are refused."""
+    notices: list[str] = []
+    graph = load(tmp_path, "source,target\na,b\nb,c\n", "id,age\na,30\nb,40\nb,40\nc,50\n", notices=notices)
+    assert dict(zip(graph.node_ids.tolist(), graph.attributes[:, 0].tolist(), strict=True)) == {
+        "a": 30,
+        "b": 40,
+        "c": 50,
+    }
+    assert "Left out repeated rows of nodes: 1." in notices
+    with pytest.raises(ValueError, match="node 'b' has two rows"):
+        load(tmp_path, "source,target\na,b\nb,c\n", "id,age\na,30\nb,40\nb,41\nc,50\n")
+
+
+@pytest.mark.parametrize("number", ["Trans-Nr.", "txn_ref", "Belegnummer"])
+def test_the_number_of_a_payment_is_no_end_of_it(tmp_path: Path, number: str) -> None:
+    rows = [f"T{i};2024-01-0{1 + i % 9};K{i % 7};L{i % 3};{i}.5" for i in range(40)]
+    (tmp_path / "e.csv").write_text("\n".join([f"{number};Datum;Kunde;Laden;Betrag", *rows]))
+    graph = read_tables(tmp_path / "e.csv", notices=[])
+    assert sorted(graph.node_ids.tolist()) == [*(f"K{i}" for i in range(7)), *(f"L{i}" for i in range(3))]

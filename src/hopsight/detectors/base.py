@@ -392,6 +392,9 @@ class NodeOrder:
             edge_relation=None if graph.edge_relation is None else graph.edge_relation[np.argsort(edges)],
             relation_names=graph.relation_names,
             context=None if graph.context is None else graph.context.rows(order),
+            derivation=None
+            if graph.derivation is None
+            else replace(graph.derivation, place=graph.derivation.place[order]),
         )
         return cls(moved, nodes, edges)
 

@@ -46,7 +46,7 @@ MOST_LABELS = 2_000  # more are thinned out, so that learning stays quick and wh
 MOST_REFERENCE = 1 << 13  # rows that ranks refer to
 N_LEVELS = 513
 LEAST_LOSS = -2.0  # standard errors of the difference of two ROC-AUC: below it the ranking stays
-N_FIRST = 50
+LEAST_SLOPE = 0.01  # from the combination to log-odds: below it all nodes would be as probable, and the ranking stays
 ROWS_AT_ONCE = 1 << 13  # that experts are asked about by one thread
 
 
@@ -164,7 +164,7 @@ class Learned:
     def quality(self) -> dict[str, Any]:
         """Return how well the judged rows are told apart without their own labels, and how well before."""
         anomalous = self.anomalous > 0
-        n_first = max(1, min(N_FIRST, anomalous.size // 2))
+        n_first = int(anomalous.sum())  # if all of them come first, the precision is 1
         rankings = {"learned": self.out_of_fold, "before": self.before}
         return {
             "n_anomalous": int(anomalous.sum()),
@@ -264,9 +264,10 @@ def learn(
     without = np.column_stack([by_correction, by_kernels, by_linear, by_own, by_local, by_all])
     columns = np.column_stack([normal_scores(without, expert_levels, farthest=np.inf), mine.score])
     weights, combined = _combine(columns, mine)
-    stays = _loses(anomalous, combined, mine.score)
-    basis = mine.score if stays else combined
-    calibration, probability = _calibrate(basis, mine)
+    calibration, probability = _calibrate(combined, mine)
+    stays = _loses(anomalous, combined, mine.score) or calibration[1] < LEAST_SLOPE
+    if stays:
+        calibration, probability = _calibrate(mine.score, mine)
     learned: dict[str, Any] = {field.name: getattr(draft, field.name) for field in fields(Learned)}
     learned |= {
         "expert_levels": expert_levels, "weights": weights, "calibration": calibration, "out_of_fold": probability,

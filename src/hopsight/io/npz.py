@@ -16,6 +16,9 @@
 | ``edge_relation``, ``relation_names_text``, ``_offsets`` | the relation of each edge, if nodes are of several types |
 | ``context_counts``, ``_links``, ``_other_types``, ``_n_sharing``, ``_means`` | what relations say about each node |
 | ``context_names_text``, ``_types_text``, ``_others_text``, ``_mean_names_text``, ``_offsets`` | their names |
+| ``derived_source``, ``_target``, ``_place``, ``_directed`` | the rows that attributes were derived from |
+| ``derived_numbers``, ``_times``, ``_categories`` | their columns; a category has the numbers of its words |
+| ``derived_numbers_names_text``, ``derived_words_text``, ``_kinds_text``, … | names and words of these |
 | ``hopsight_graph`` | version of this layout |
 
 Only ``edges`` and ``attributes`` are required: ``numpy.savez(path, edges=…, attributes=…)`` writes a valid file.
@@ -106,6 +109,7 @@ def read_npz(path: Path) -> AttributedGraph:
             context=_context(arrays),
             name=arrays["name_text"].tobytes().decode() if "name_text" in arrays else path.stem,
             events=_events(arrays),
+            derivation=_derivation(arrays, n_nodes),
         )
         if graph.edge_relation is not None and not np.array_equal(graph.edges, edges):
             raise ValueError("its edges have relations and are not in order; write it with hopsight convert")
@@ -145,6 +149,9 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
     if graph.context is not None:
         arrays |= {f"context_{part}": getattr(graph.context, part) for part in CONTEXT_ARRAYS}
         texts |= {f"context_{part}": getattr(graph.context, part) for part in CONTEXT_TEXTS}
+    if graph.derivation is not None:
+        found, words = _derived_arrays(graph.derivation)
+        arrays, texts = arrays | found, texts | words
     for field, words in texts.items():
         if words is not None and len(words):
             arrays[f"{field}_text"], arrays[f"{field}_offsets"] = pack_text(list(words))
@@ -215,6 +222,64 @@ def _events(arrays: Arrays) -> Events | None:
         raise ValueError("its events have dates of an unknown kind; update hopsight")
     names = tuple(_names(arrays, "event_currencies", offsets.size - 1) or ())
     return Events(**columns, currencies=names, dates=DATE_PATTERNS[pattern])
+
+
+def _derived_arrays(derivation: Any) -> tuple[dict[str, Any], dict[str, Sequence[str]]]:
+    """Return what attributes were derived from, as arrays and as lists of words."""
+    rows = derivation.rows
+    columns = {"numbers": rows.numbers, "times": rows.times, "categories": rows.categories}
+    words = sorted({word for column in rows.categories for word in column.unique().drop_nulls().to_list()})
+    number = {word: place for place, word in enumerate(words)}
+    values = {
+        "numbers": [column.to_numpy().astype(np.float64) for column in rows.numbers],
+        "times": [column.to_numpy().astype(np.float64) for column in rows.times],
+        "categories": [np.array([number.get(word, -1) for word in column.to_list()]) for column in rows.categories],
+    }
+    arrays: dict[str, Any] = {
+        "derived_source": rows.source, "derived_target": rows.target, "derived_place": derivation.place,
+        "derived_directed": np.bool_(rows.directed),
+    }  # fmt: skip
+    arrays |= {f"derived_{kind}": np.stack(parts, axis=1) for kind, parts in values.items() if parts}
+    texts = {f"derived_{kind}_names": [column.name for column in each] for kind, each in columns.items()}
+    units = [rows.units.get(column.name, "") for column in rows.times]
+    texts |= {"derived_words": words, "derived_kinds": derivation.kinds, "derived_names": derivation.names}
+    return arrays, texts | {"derived_units": units}
+
+
+def _derivation(arrays: Arrays, n_nodes: int) -> Any:
+    """Return what attributes were derived from, or None if that is not known."""
+    if "derived_source" not in arrays:
+        return None
+    import polars as pl
+
+    from hopsight.io.derive import Derivation, EdgeRows
+
+    words = {part: _all_names(arrays, f"derived_{part}") for part in ("words", "kinds", "names", "units")}
+    columns: dict[str, dict[str, NDArray[Any]]] = {}
+    n_rows = arrays["derived_source"].size
+    for kind in ("numbers", "times", "categories"):
+        names = _all_names(arrays, f"derived_{kind}_names")
+        values = arrays.get(f"derived_{kind}", np.zeros((n_rows, 0)))
+        if values.shape != (n_rows, len(names)):
+            raise ValueError(f"derived_{kind} does not fit the rows that attributes were derived from")
+        columns[kind] = dict(zip(names, values.T, strict=True))
+    places = [(arrays[f"derived_{part}"], 0, n_nodes) for part in ("source", "target", "place")]
+    places += [(column, -1, len(words["words"])) for column in columns["categories"].values()]
+    if any(each.size and not least <= each.min() <= each.max() < most for each, least, most in places):
+        raise ValueError("the rows that attributes were derived from name nodes or words that do not exist")
+    vocabulary = np.array([*words["words"], None], dtype=object)  # −1 is an empty cell
+    categories = [
+        pl.Series(name, vocabulary[column].tolist(), pl.String) for name, column in columns["categories"].items()
+    ]
+    numbers, times = (
+        [pl.Series(name, column) for name, column in columns[kind].items()] for kind in ("numbers", "times")
+    )
+    rows = EdgeRows(
+        arrays["derived_source"], arrays["derived_target"], numbers, times, categories,
+        dict(zip(columns["times"], words["units"], strict=True)),
+        bool(arrays.get("derived_directed", np.True_)),
+    )  # fmt: skip
+    return Derivation(rows, arrays["derived_place"], tuple(words["kinds"]), tuple(words["names"]))
 
 
 def _all_names(arrays: Arrays, field: str) -> list[str]:

@@ -32,8 +32,10 @@ _ROW_ID = re.compile(
     r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|mid|tid|txid|msgid|key)|.+_number|\w*(nr|nummer)"
 )
 _EVENT = re.compile(
-    r"(booking|transaction|trans|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|reference|ref)"
-    r"_?(id|uid|no|nr|number|hash|index|key|date|time)|id|uuid|guid|index|row|date|datetime|timestamp"
+    r"(booking|transaction|trans|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|reference|ref"
+    r"|receipt|voucher|beleg|buchungs?|rechnungs?|transaktions?|vorgangs?|auftrags?|zahlungs?)"
+    r"_?(id|uid|no|nr|number|nummer|ref|reference|hash|index|key|date|time)_?"
+    r"|id|uuid|guid|index|row|date|datetime|timestamp"
 )
 
 
@@ -81,8 +83,8 @@ def is_code_name(name: str) -> bool:
 def is_event_name(name: str) -> bool:
     """Return whether a column is called like the number or the time of an event, which is no end of an edge.
 
-    >>> [is_event_name(name) for name in ("Booking ID", "tx_id", "Date", "account_id", "shop")]
-    [True, True, True, False, False]
+    >>> [is_event_name(name) for name in ("Booking ID", "Trans-Nr.", "txn_ref", "Date", "account_id", "shop")]
+    [True, True, True, True, False, False]
     """
     known = normalized_name(name)
     return _EVENT.fullmatch(known) is not None

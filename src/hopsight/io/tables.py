@@ -359,6 +359,10 @@ class NodeRows:
             frame = ids.with_ids(frame, (id_name,), typed=table.typed, notices=notices)
             if not frame.height:
                 raise ValueError("it has a header but no rows")
+            if not frame[id_name].is_unique().all():
+                n_rows, frame = frame.height, frame.unique(maintain_order=True)
+                if n_rows > frame.height:
+                    notice(f"Left out repeated rows of nodes: {n_rows - frame.height:,}.", notices)
             fields = node_fields(
                 kept, frame.__getitem__, frame.height, label=given.label, name_column=given.name,
                 type_column=given.type, learn_from=known, category=category, ours=ours, notices=notices, **how,
