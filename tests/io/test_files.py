@@ -54,6 +54,7 @@ def test_zip_archives_of_several_or_locked_files_are_refused(tmp_path: Path) -> 
         archive.writestr("folder/", "")
         archive.writestr("folder/t.csv", CONTENT)
         archive.writestr("__MACOSX/t.csv", "x")
+        archive.writestr(".DS_Store", "x")
     assert unpacked(path) == CONTENT
     locked = bytearray(path.read_bytes())
     start = locked.rfind(b"folder/t.csv") - 46  # its entry in the directory at the end

@@ -73,7 +73,7 @@ def test_zip_archives_hold_one_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("encoding", "says"), [("utf-8", 0), ("utf-8-sig", 0), ("utf-16", 0), ("cp1252", 1), ("latin-1", 1)]
+    ("encoding", "says"), [("utf-8", 0), ("utf-8-sig", 0), ("utf-16", 0), ("utf-32", 0), ("cp1252", 1), ("latin-1", 1)]
 )
 def test_encodings(tmp_path: Path, encoding: str, says: int) -> None:
     (tmp_path / "people.csv").write_bytes(NODES.write_csv().encode(encoding))

@@ -17,10 +17,12 @@ A table is a file, several files, a table of a workbook or database, or a query 
 from __future__ import annotations
 
 import bz2
+import errno
 import glob
 import gzip
 import io
 import lzma
+import os
 import re
 import zipfile
 import zlib
@@ -101,6 +103,9 @@ def naming(place: object, errors: type[BaseException] = BaseException) -> Iterat
         # A panic of polars is not an Exception; a KeyboardInterrupt must pass.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
+        full = os.strerror(errno.ENOSPC)
+        if full in str(error):  # where rows are sorted, which is not the file's fault
+            raise OSError(errno.ENOSPC, full) from error
         path = place.paths[0] if isinstance(place, Address) and place.paths else place
         kind = kind_of(path) if isinstance(path, Path) else ""
         is_query = isinstance(place, Address) and "query" in place.options
@@ -252,7 +257,7 @@ def _unzip(path: Path) -> bytes:
         members = [
             member
             for member in archive.infolist()
-            if not member.is_dir() and not member.filename.startswith("__MACOSX")
+            if not member.is_dir() and not member.filename.startswith(("__MACOSX", ".DS_Store"))
         ]
         if not members:
             raise ValueError("it is an archive without files; zip the table again")

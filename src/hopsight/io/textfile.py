@@ -24,7 +24,10 @@ MOST_BEFORE, LEAST_BELOW = 10, 3  # lines above a table that are recognized, if 
 SAMPLE = 2**20  # bytes in which the separator and the header are recognized
 LONGEST_LINE = 16 * 2**20  # bytes of a header; 100,000 columns need less
 _PIECE = 16 * 2**20
-_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")
 _NUMBERS = re.compile(r"[\d\s]+")
 _SPACES, _PADDING = re.compile(rb"[ \t]+"), re.compile(rb"(?m)^ | (?=\r?$)")

@@ -29,7 +29,7 @@ from hopsight.report.nodes import PageNodes, cut
 from hopsight.report.page import MOST_EVENTS, hop_range, node_reasons
 from hopsight.review.storage import UNDO, Decision, Store, current
 from hopsight.runs.finished import open_run
-from hopsight.runs.folder import RECORD, locked
+from hopsight.runs.folder import LEARNED, RECORD, locked
 from hopsight.runs.results import write_scores
 from hopsight.system.cells import guarded
 from hopsight.system.files import read_regular, replacing
@@ -39,7 +39,6 @@ VIEWS = ("queue", "flagged", "judged", *VERDICTS)
 N_LISTED = 50
 N_FOUND = 20
 N_MEMBERS = 40
-LEARNED = "scores-learned.csv"
 
 
 class Session:

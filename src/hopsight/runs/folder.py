@@ -31,7 +31,8 @@ OVER_TIME = TRAJECTORIES  # by which it is recognized
 FORMAT = "hopsight-run"  # the first value in run.json
 WRITTEN = "files"  # the value in run.json that lists the files of the run
 REDACTED, KEY = "report-redacted.html", "redacted.csv"
-LATER = (REDACTED, KEY)  # what is added to a finished run
+LEARNED = "scores-learned.csv"  # the ranking that a review has learned
+LATER = (REDACTED, KEY, LEARNED)  # what is added to a finished run
 VERSION = 1
 
 
