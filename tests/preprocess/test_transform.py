@@ -257,17 +257,3 @@ def test_a_large_sparse_matrix_stays_sparse(rng: np.random.Generator) -> None:
     tracemalloc.stop()
     assert axes.shape == (3, n_columns) and np.isfinite(axes).all()
     assert peak < 100e6
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("turned", [True, False])
-def test_many_rows_and_columns_have_the_axes_of_the_dense_decomposition(
-    kind: str, turned: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hopsight.preprocess.transform.SMALL", 100)
-    X = matrix_of(*((150, 260) if turned else (260, 150)), 0.9, rng)
-    center, scale = column_moments(X)
-    axes = principal_axes(sp.csr_array(X) if kind == "sparse" else X, center, scale, 30, rng=rng)
-    wanted = np.linalg.svd((X - center) / scale, full_matrices=False)[2][:30]
-    np.testing.assert_allclose(abs((axes[:4] * wanted[:4]).sum(axis=1)), 1.0, atol=1e-12)
-    np.testing.assert_allclose(np.linalg.svd(axes @ wanted.T)[1], 1.0, atol=1e-12)  # the same subspace

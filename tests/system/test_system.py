@@ -29,7 +29,6 @@ from hopsight.system.cells import MARK, guarded, guarded_frame, mark_guarded, un
 from hopsight.system.files import (
     read_regular,
     replacing,
-    try_lock,
     write_whole,
 )
 from hopsight.system.kernels import compiled
@@ -124,15 +123,6 @@ def test_a_symbolic_link_is_replaced_and_its_target_is_left_alone(tmp_path: Path
     assert target.read_text() == "new" and not target.is_symlink()
 
 
-def test_a_locked_file_cannot_be_locked_again(tmp_path: Path) -> None:
-    path = tmp_path / "lock"
-    with path.open("a") as first, path.open("a") as second:
-        assert try_lock(first)
-        assert not try_lock(second)
-    with path.open("a") as third:
-        assert try_lock(third)
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot tell whether a file is in use")
 def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
     """But neither what another process is writing now, nor a file of the user."""
@@ -195,25 +185,6 @@ def test_a_result_says_what_it_was_measured_on(monkeypatch):
     assert (found["cores"], found["threads"]) == (os.cpu_count(), 3)
     assert 0.1 < found["memory_gb"] < 1e6
     assert platform.node() not in [str(value) for value in found.values()]
-
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can reset the peak")
-
-
-@linux
-def test_the_peak_is_counted_from_the_mark():
-    memory.release_memory()
-    memory.reset_peak()
-    before = memory.peak_memory()
-    block = np.ones(100 * MB // 8)
-    assert block[-1] == 1
-    during = memory.resident_memory()
-    del block
-    assert 90 * MB < memory.peak_memory() - before < 130 * MB
-    assert during > before + 90 * MB
-    memory.release_memory()
-    memory.reset_peak()
-    assert memory.peak_memory() < before + 50 * MB
 
 
 def test_more_memory_than_there_is_gets_refused(monkeypatch: pytest.MonkeyPatch) -> None:
