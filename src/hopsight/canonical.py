@@ -317,6 +317,8 @@ class Context:
     ----------
     counts
         (n_nodes, n_counts) number of rows of each relation that a node has, such as its cards.
+    distinct
+        (n_nodes, n_counts) number of different nodes of another type in those rows; by default the number of rows.
     names
         What is counted; in a graph of several types, ``type.name``, and other types have 0.
     types
@@ -339,16 +341,21 @@ class Context:
     links: Any = ((), ())
     means: Any = None
     mean_names: Sequence[str] = ()
+    distinct: Any = None
 
     def checked(self, n_nodes: int) -> Context:
         """Return the same numbers as read-only arrays; refuse those that do not match the nodes."""
         found = []
-        for name, values, names in (("counts", self.counts, self.names), ("means", self.means, self.mean_names)):
+        distinct = self.counts if self.distinct is None else self.distinct
+        for name, values, names in (
+            ("counts", self.counts, self.names), ("distinct", distinct, self.names),
+            ("means", self.means, self.mean_names),
+        ):  # fmt: skip
             array = np.zeros((n_nodes, 0)) if values is None else np.asarray(values, dtype=np.float64)
             if array.shape != (n_nodes, len(names)) or not np.isfinite(array).all():
                 raise ValueError(f"{name} must be finite and of shape {(n_nodes, len(names))}, got {array.shape}")
             found.append(frozen(array))
-        counts, means = found
+        counts, distinct, means = found
         n_others = len(self.others)
         kinds, n_sharing, links = (
             np.asarray(each, dtype=np.int64) for each in (self.other_types, self.n_sharing, self.links)
@@ -360,7 +367,7 @@ class Context:
             raise ValueError("links must name nodes, and nodes of other types that at least two of them share")
         kinds, n_sharing, links = (frozen(each) for each in (kinds, n_sharing, links))
         names, types, others = (tuple(each) for each in (self.names, self.types, self.others))
-        return Context(counts, names, types, others, kinds, n_sharing, links, means, tuple(self.mean_names))
+        return Context(counts, names, types, others, kinds, n_sharing, links, means, tuple(self.mean_names), distinct)
 
     def rows(self, chosen: NDArray[Any]) -> Context:
         """Return what relations say about some nodes, none of them twice."""
@@ -368,7 +375,8 @@ class Context:
         place[chosen] = np.arange(len(chosen))
         links = np.stack([place[self.links[0]], self.links[1]])[:, place[self.links[0]] >= 0]
         order = np.lexsort(links[::-1])
-        return replace(self, counts=self.counts[chosen], links=links[:, order], means=self.means[chosen])
+        counts, distinct, means = (each[chosen] for each in (self.counts, self.distinct, self.means))
+        return replace(self, counts=counts, distinct=distinct, links=links[:, order], means=means)
 
     @cached_property
     def shared(self) -> FloatArray:

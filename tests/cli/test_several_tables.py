@@ -54,7 +54,11 @@ WRONG: dict[str, tuple[dict[str, Any], tuple[str, str], str]] = {
         ('target_type = "card"', 'target_type = "device"'),
         "none of the ids in column 'card' of the edges 'owns', such as 'x', is an id of type 'device'",
     ),
-    "an id twice": ({"users": pl.concat([USERS, USERS[:1]])}, ("", ""), "node 1 has two rows, 1 and 5"),
+    "an id twice": (
+        {"users": pl.concat([USERS, USERS[:1].with_columns(age=pl.col("age") + 1)])},
+        ("", ""),
+        "node 1 has two rows, 1 and 5",
+    ),
     "an empty node table": ({"users": USERS[:0]}, ("", ""), "users.csv: it has a header but no rows"),
     "an empty edge table": ({"paid": PAID[:0]}, ("", ""), "paid.csv: it has a header but no edges"),
     "a label that is not there": (

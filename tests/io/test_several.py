@@ -12,6 +12,7 @@ import pytest
 
 import hopsight as hs
 from hopsight.explanations import Explainer
+from hopsight.explanations.relations import relation_reasons
 from hopsight.io.typed import view
 from hopsight.loading import describe
 from hopsight.report.nodes import PageNodes
@@ -149,6 +150,34 @@ def test_every_type_is_fitted_to_what_it_sees() -> None:
     assert taught.decision_score_[shops].tolist() == model.decision_score_[shops].tolist()
     with pytest.raises(ValueError, match="among their own type: load the graph with rank="):
         hs.explain(model, "user:1")
+
+
+def test_rows_that_name_a_node_again_are_not_counted_as_other_nodes(tmp_path: Path) -> None:
+    """Each of 30 users paid 4 shops twice, user 3 paid 8 shops twice and 2 once: 10 shops in 18 rows."""
+    shops = {user: [f"s{(user + place) % 20}" for place in range(4)] * 2 for user in range(30)}
+    shops[3] = [f"s{place}" for place in range(8)] * 2 + ["s8", "s9"]
+    rows = [(user, shop) for user, names in shops.items() for shop in names]
+    paid = pl.DataFrame(rows, schema=["u", "s"], orient="row")
+    users = pl.DataFrame({"id": np.arange(30), "age": np.arange(30.0)})
+    notices: list[str] = []
+    graph = hs.load(nodes={"user": users}, edges={("user", "paid", "shop"): paid}, rank="user", notices=notices)
+    assert not any(line.startswith("Amounts and times") for line in notices)
+    hs.io.write(graph, tmp_path / "users.npz")
+    for known in (graph, hs.load(tmp_path / "users.npz", notices=[])):
+        reason = next(relation_reasons(known, 3))
+        assert reason.sentence == "Has 10 shops in 18 rows; users usually have 4 in 8."
+        assert reason.in_short == "10 shops in 18 rows; 4 in 8 are usual"
+
+
+def test_amounts_of_a_relation_between_two_types_are_attributes_and_a_notice_says_so() -> None:
+    paid = pl.DataFrame({"u": [1, 1, 2, 3, 4], "s": ["x", "y", "x", "y", "x"], "amount": [5.0, 7.5, 1.0, 2.0, 90.0]})
+    notices: list[str] = []
+    tables = {("user", "bought", "shop"): paid, ("user", "paid", "user"): PAID}
+    graph = hs.load(nodes={"user": USERS}, edges=tables, rank="user", notices=notices)
+    said = "Amounts and times of 'bought' become attributes only: the evidence burst, pass_through, cycle and amount "
+    assert notices.count(f"{said}needs edges between nodes of one type.") == 1
+    assert any(name.startswith("bought: amount") for name in graph.attribute_names)
+    assert graph.events.size == 3  # those of PAID
 
 
 def test_many_cards_and_a_shared_device_are_evidence_with_words(tmp_path: Path) -> None:

@@ -332,6 +332,17 @@ def test_nodes_without_a_row_come_last_and_are_never_flagged(tables: Path, tmp_p
     assert again.ranked is not None
 
 
+def test_what_is_not_ranked_says_so(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edges, people, out = (str(path) for path in (tables / "edges.csv", tables / "people.csv", tmp_path / "out"))
+    assert main(["detect", edges, "--nodes", people, "--detector", "lof", "--out", out, "--quiet"]) == 0
+    assert f"most anomalous of {N} nodes" in capsys.readouterr().out
+    assert main(["explain", out, "x0"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Not ranked: it has no row in the node table; --rank-unknown ranks it." in text and "Ranks " not in text
+    assert main(["explain", out, "p0"]) == 0
+    assert f" of {N} (" in " ".join(capsys.readouterr().out.split())
+
+
 def test_they_are_ranked_if_asked_for_and_still_told_apart(tables: Path, tmp_path: Path) -> None:
     scores = run(tables, tmp_path / "out", rank_unknown=True)
     assert scores["known"].to_list() != [1] * N + [0] * OUTSIDE

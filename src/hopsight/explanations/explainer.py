@@ -170,7 +170,8 @@ class Explainer:
         edges, others = self.edges.at(position)
         judged = bool(self.model.judged_[position]) if hasattr(self.model, "judged_") else True
         notes = ([] if edges.size else [NO_EDGES]) + ([] if judged else [NOT_JUDGED])
-        k = min(absent, edges.size - 1)  # a node without any edge could not be scored
+        is_ranked = graph.ranked is None or bool(graph.ranked[position])
+        k = min(absent, edges.size - 1) if is_ranked else 0  # a node without any edge could not be scored
         without = self._without(position, edges[:k], others[:k], notes) if k > 0 else None
         score = float(self.scores[position])
         return Explanation(
@@ -181,6 +182,7 @@ class Explainer:
             threshold=float(self.model.threshold_),
             rank=int(self.ranks[position]),
             n_nodes=graph.n_nodes,
+            n_ranked=None if graph.ranked is None else int(graph.ranked.sum()),
             flagged=bool(score > self.model.threshold_),
             judged=judged,
             degree=int(graph.degrees[position]),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from hopsight.checks import plural, printable
+from hopsight.checks import option, plural, printable
 from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, UNLABELED
 from hopsight.explanations.events import NOTICEABLE, FlowReason
 from hopsight.explanations.text import (
@@ -264,7 +264,8 @@ class Explanation(Readable):
     nodes with similar attributes) and ``companions`` (the other nodes of its ring or lockstep group). ``stability``
     is the share of repeated fits in which the node is among the first. Once the detector has learned from labels,
     ``probability`` is that of being anomalous, and ``influences`` are the features that raised or lowered it most.
-    Where edges have amounts or times, ``flow`` is what the events of the node say.
+    Where edges have amounts or times, ``flow`` is what the events of the node say. ``n_ranked`` nodes are ranked, None
+    if all are; the others have later ranks.
     """
 
     node: Hashable
@@ -293,12 +294,15 @@ class Explanation(Readable):
     probability: float | None = None
     influences: tuple[Influence, ...] = ()
     flow: tuple[FlowReason, ...] = ()
+    n_ranked: int | None = None
 
     @property
     def summary(self) -> str:
         """A few sentences: what labels say, what is unusual, and the rank."""
-        flagged = "flagged" if self.flagged else "not flagged"
-        rank = f"Ranks {self.rank:,} of {self.n_nodes:,} ({flagged})."
+        n_ranked = self.n_nodes if self.n_ranked is None else self.n_ranked
+        rank = f"Ranks {self.rank:,} of {n_ranked:,} ({'flagged' if self.flagged else 'not flagged'})."
+        if self.rank > n_ranked:
+            rank = f"Not ranked: it has no row in the node table; {option('rank_unknown', True)} ranks it."
         return " ".join(filter(None, (self.by_labels, self.unusual, rank)))
 
     @property

@@ -22,12 +22,12 @@ def relation_reasons(graph: AttributedGraph, node: int) -> Iterator[FlowReason]:
     kind = str(graph.node_types[node])
     found = _most(graph, node)
     if found is not None:
-        name, count, usual = found
-        what, many = _counted(count, name), f"{usual:g} {'is' if usual == 1 else 'are'} usual"
-        sentence = (
-            f"Has {printable(what)}; {printable(several(kind))} usually have {f'{usual:g}' if usual else 'none'}."
-        )
-        yield FlowReason("relations", sentence, f"{what}; {many}")
+        name, (count, n_rows), (usual, rows_usual) = found
+        repeat = (count, usual) != (n_rows, rows_usual)
+        what = _counted(count, name) + (f" in {plural(n_rows, 'row')}" if repeat else "")
+        few = f"{usual:g}{f' in {rows_usual:g}' if repeat else ''}"
+        sentence = f"Has {printable(what)}; {printable(several(kind))} usually have {few if rows_usual else 'none'}."
+        yield FlowReason("relations", sentence, f"{what}; {few} {'is' if few == '1' else 'are'} usual")
     shared = [_shared(graph, node, at) for at in np.flatnonzero(graph.context.shared[node]).tolist()]
     if shared:
         sentence = f"Shares {' and '.join(shared)}."
@@ -47,16 +47,20 @@ def _counted(count: int, name: str) -> str:
     return plural(count, noun) + mark + relation
 
 
-def _most(graph: AttributedGraph, node: int) -> tuple[str, int, float] | None:
-    """Return what the node has most of, compared with others: name, count and median; None if nothing is above."""
+def _most(graph: AttributedGraph, node: int) -> tuple[str, list[int], list[float]] | None:
+    """Return what the node has most rows of, compared with others; None if nothing is above the median.
+
+    That is its name, the numbers of different nodes and of rows, and the medians of both.
+    """
     assert graph.context is not None
-    counts = graph.context.counts
+    context, counts = graph.context, graph.context.counts
     if not counts.shape[1]:
         return None
     above = (counts >= counts[node]).mean(axis=0)
     at = int(np.argmin(above))
-    usual = float(np.median(counts[:, at]))
-    return (graph.context.names[at], int(counts[node, at]), usual) if counts[node, at] > usual else None
+    both = (context.distinct[:, at], counts[:, at])
+    usual = [float(np.median(each)) for each in both]
+    return (context.names[at], [int(each[node]) for each in both], usual) if counts[node, at] > usual[1] else None
 
 
 def _shared(graph: AttributedGraph, node: int, at: int) -> str:

@@ -14,7 +14,7 @@
 | ``labels``, ``kinds``, ``directed``, ``name_text``, ``n_duplicates``, ``n_self_loops`` | as in the graph |
 | ``known``, ``rank_unknown`` | if some nodes have no row in the node table |
 | ``edge_relation``, ``relation_names_text``, ``_offsets`` | the relation of each edge, if nodes are of several types |
-| ``context_counts``, ``_links``, ``_other_types``, ``_n_sharing``, ``_means`` | what relations say about each node |
+| ``context_counts``, ``_distinct``, ``_links``, ``_other_types``, ``_n_sharing``, ``_means`` | what relations say |
 | ``context_names_text``, ``_types_text``, ``_others_text``, ``_mean_names_text``, ``_offsets`` | their names |
 | ``derived_source``, ``_target``, ``_place``, ``_directed`` | the rows that attributes were derived from |
 | ``derived_numbers``, ``_times``, ``_categories`` | their columns; a category has the numbers of its words |
@@ -75,7 +75,7 @@ VERSION = 1
 EVENT_COLUMNS = ("source", "target", "amount", "time", "currency")
 EDGE_FIELDS = ("edge_weight", "edge_time", "edge_attributes", "edge_relation")
 TEXT_FIELDS = ("node_types", "node_names")
-CONTEXT_ARRAYS = ("counts", "links", "other_types", "n_sharing", "means")
+CONTEXT_ARRAYS = ("counts", "distinct", "links", "other_types", "n_sharing", "means")
 CONTEXT_TEXTS = ("names", "types", "others", "mean_names")
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -225,6 +225,17 @@ def read_several(
         data = fields["edge_weight"], fields["edge_time"], events, given.edges[name].directed
         relations.append(Relation(name, types[name], source, target, *data))
     columns_of = {name: each.others for name, each in rows.items()}
+    across = [
+        repr(name)
+        for name, each in columns_of.items()
+        if types[name][0] != types[name][1] and (each.amount or each.time)
+    ]
+    if across:
+        notice(
+            f"Amounts and times of {', '.join(across)} become attributes only: the evidence burst, pass_through, cycle "
+            "and amount needs edges between nodes of one type.",
+            notices,
+        )
     nodes = {kind: _with_summaries(kind, each, relations, columns_of) for kind, each in found.items()}
     graph = typed_graph(nodes, relations, given.name)
     lines = [

@@ -187,7 +187,7 @@ def _ids(nodes: Mapping[str, Nodes]) -> Any:
 
 def _counts(sizes: Mapping[str, int], starts: Mapping[str, int], relations: Sequence[Relation]) -> Context:
     """Return the number of rows of each node: by direction within a type, and by the other type between two."""
-    columns: dict[str, IntArray] = {}
+    columns: dict[str, IntArray] = {}  # rows, and different nodes of the other type in them
     for each in relations:
         if each.types[0] == each.types[1]:
             words = [
@@ -197,10 +197,16 @@ def _counts(sizes: Mapping[str, int], starts: Mapping[str, int], relations: Sequ
             pairs = [{*other.types} for other in relations]
             by = f" by {each.name!r}" if pairs.count({*each.types}) > 1 else ""
             words = [f"{other}{by}" for other in reversed(each.types)]
-        for kind, word, end in zip(each.types, words, (each.source, each.target), strict=True):
-            counts = columns.setdefault(f"{kind}.{word}", np.zeros(sum(sizes.values())))
-            counts[starts[kind] : starts[kind] + sizes[kind]] += np.bincount(end, minlength=sizes[kind])
-    return Context(np.column_stack([*columns.values()]), list(columns))
+        ends = np.stack([each.source, each.target])
+        n_targets = max(sizes[each.types[1]], 1)
+        once = ends if each.types[0] == each.types[1] else divmod(np.unique(ends[0] * n_targets + ends[1]), n_targets)
+        for kind, word, *both in zip(each.types, words, ends, once, strict=True):
+            counts = columns.setdefault(f"{kind}.{word}", np.zeros((2, sum(sizes.values()))))
+            counts[:, starts[kind] : starts[kind] + sizes[kind]] += [
+                np.bincount(rows, minlength=sizes[kind]) for rows in both
+            ]
+    counts, distinct = np.stack([*columns.values()], axis=-1)
+    return Context(counts, list(columns), distinct=distinct)
 
 
 def types_of(graph: AttributedGraph) -> list[str]:
@@ -395,11 +401,13 @@ def _context(
     known = graph.context
     chosen = [] if known is None else [at for at, name in enumerate(known.names) if name.startswith(f"{kind}.")]
     if known is not None and chosen:
-        counts, names = known.counts[mine][:, chosen], [known.names[at].removeprefix(f"{kind}.") for at in chosen]
+        counts, distinct = known.counts[mine][:, chosen], known.distinct[mine][:, chosen]
+        names = [known.names[at].removeprefix(f"{kind}.") for at in chosen]
     else:
         degrees = np.bincount(place[graph.edges[:, inside]].ravel(), minlength=mine.size)
         columns = {"edges to nodes of its type": degrees} | {part.name: np.diff(part.links.indptr) for part in parts}
-        counts, names = np.column_stack([*columns.values()]), list(columns)
+        counts = distinct = np.column_stack([*columns.values()])
+        names = list(columns)
     varies = np.ptp(counts, axis=0) > 0 if counts.size else np.zeros(len(names), dtype=bool)
     several = [np.flatnonzero(part.degree > 1) for part in parts]  # of each type, what more than one node has
     starts = np.cumsum([0, *(some.size for some in several)])
@@ -418,6 +426,7 @@ def _context(
         np.repeat(np.arange(len(parts)), np.diff(starts)),
         np.concatenate([np.zeros(0), *(part.degree[some] for part, some in zip(parts, several, strict=True))]),
         found,
+        distinct=distinct[:, varies],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import textwrap
 import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -38,7 +39,8 @@ FIT_STAGES = {  # the parts of a fit that may take long
     "scores": "Scoring nodes",
 }
 LONGEST_ID = 48
-LONGEST_RANKED = 24  # characters of an id or a name beside a reason
+LONGEST_RANKED, SHORTEST_NAME = 24, 8  # characters of an id or a name beside a reason
+FEWEST_WRAPPED = 20  # characters of a line of a reason
 SHORT = ("load", "write", "explain")  # stages whose time is not worth a line
 
 
@@ -196,7 +198,7 @@ def show_result(result: Result, *, top: int, as_json: bool = False) -> None:
         more["what is special"] = reasons
     show_ranking(
         ranked,
-        n_nodes=graph.n_nodes,
+        n_nodes=graph.n_nodes if graph.ranked is None else int(graph.ranked.sum()),
         n_flagged=result.record["n_flagged"],
         threshold=result.threshold,
         rule=result.record["flagged"],
@@ -255,7 +257,8 @@ def show_ranking(
     """Print the top nodes, each as (id, score), most anomalous first, and how many are flagged.
 
     ``rule`` is the sentence about the flagged nodes (:func:`hopsight.explanations.text.flagged_sentence`), ``more``
-    further columns of text, the last of which is cut where the line would be wider than a terminal.
+    further columns of text. Where lines would be wider than a terminal, names are cut and reasons beside them go on in
+    another line; without names, reasons are cut.
     """
     header = ["rank", "node", "score", "flagged", *(more or {})]
     rows = [
@@ -263,21 +266,37 @@ def show_ranking(
          *(one_line(cells[place]) for cells in (more or {}).values())]
         for place, (node, score) in enumerate(ranked)
     ]  # fmt: skip
+    if "name" in header:
+        at, widths = header.index("name"), _widths(header, rows)
+        room = max(SHORTEST_NAME, widths[at] + WIDTH - sum(widths) - 2 * (len(widths) - 1))
+        for row in rows:
+            row[at] = shown(row[at], room)
     write(f"The {len(ranked):,} most anomalous of {plural(n_nodes, 'node')}")
     write(*_lines(header, rows, left={"node", "name", "decided by", header[-1]}))
     write(broken(rule or f"{plural(n_flagged, 'node')} flagged (score above {threshold:.4g})."))
 
 
 def _lines(header: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str]) -> Iterator[str]:
-    """Yield the lines of a table, cut where they would be wider than a terminal."""
-    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
+    """Yield the lines of a table, none wider than a terminal: beside names, the last column is broken, else cut."""
+    widths = _widths(header, rows)
+    start = sum(widths[:-1]) + 2 * (len(widths) - 1)
+    breaks = "name" in header[1:] and WIDTH - start >= FEWEST_WRAPPED
     for row in (header, *rows):
         cells = [
             cell.ljust(width) if name in left else cell.rjust(width)
             for cell, width, name in zip(row, widths, header, strict=True)
         ]
         line = "  ".join(cells).rstrip()
-        yield line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+        if len(line) <= WIDTH or not breaks:
+            yield line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+            continue
+        first, *others = textwrap.wrap(row[-1], WIDTH - start)
+        yield line[:start] + first
+        yield from (" " * start + other for other in others)
+
+
+def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
 
 
 def _score(value: float) -> str:
