@@ -134,18 +134,18 @@ def test_the_ranking_shows_the_rule_and_further_columns(capsys: pytest.CaptureFi
 
 
 def test_names_are_cut_before_reasons_which_go_on_in_another_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without the name, 34 columns are taken; of 80, 36 are left beside a name of eight and its gap."""
+    """Without the name, 34 columns are taken; of 80, 32 are left beside a name of twelve and its gap."""
     names, reasons = ["Company 614, LLC", "Ada"], ["49,184 to 50,705 around 4 nodes within 3 days", "short"]
     more = {"name": names, "what is special": reasons}
     show_ranking([("74-1022718", 4.2), ("b", 1.1)], n_nodes=9, n_flagged=1, threshold=2.0, more=more)
     assert capsys.readouterr().out.splitlines()[1:-1] == [
-        "rank  node        score  flagged  name      what is special",
-        "   1  74-1022718  4.200      yes  Company…  49,184 to 50,705 around 4 nodes",
-        "                                            within 3 days",
-        "   2  b           1.100           Ada       short",
+        "rank  node        score  flagged  name          what is special",
+        "   1  74-1022718  4.200      yes  Company 614…  49,184 to 50,705 around 4 nodes",
+        "                                                within 3 days",
+        "   2  b           1.100           Ada           short",
     ]
-    show_ranking([("a", 4.2)], n_nodes=9, n_flagged=1, threshold=2.0, more={"name": names[:1], "why": ["x" * 45]})
-    assert capsys.readouterr().out.splitlines()[2] == f"   1  a     4.200      yes  Company…  {'x' * 45}"[:80]
+    show_ranking([("a", 4.2)], n_nodes=9, n_flagged=1, threshold=2.0, more={"name": names[:1], "why": ["x" * 37]})
+    assert capsys.readouterr().out.splitlines()[2] == f"   1  a     4.200      yes  Company 614,…  {'x' * 37}"
 
 
 @pytest.mark.parametrize("name", ["[/x]", "[red]Ada[/red]", "[link=https://example.org]Ada[/link]"])

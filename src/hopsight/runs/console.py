@@ -39,7 +39,7 @@ FIT_STAGES = {  # the parts of a fit that may take long
     "scores": "Scoring nodes",
 }
 LONGEST_ID = 48
-LONGEST_RANKED, SHORTEST_NAME = 24, 8  # characters of an id or a name beside a reason
+LONGEST_RANKED, SHORTEST_NAME = 24, 12  # characters of an id or a name beside a reason
 FEWEST_WRAPPED = 20  # characters of a line of a reason
 SHORT = ("load", "write", "explain")  # stages whose time is not worth a line
 
