@@ -78,11 +78,8 @@ def test_every_detector_has_a_title_and_can_be_named():
     titles = [title_of(recipe) for recipe in all_recipes()]
     assert len(set(titles)) == len(titles)
     assert {"LOF", "DOMINANT", "HCM", "HCM (paper)", "HCM (authors)", "CrossHCM", "attribute norm"} <= set(titles)
-    assert title_of("no.such.module:Class") == "no.such.module:Class"
     with pytest.raises(ValueError, match="did you mean dominant"):
         check_recipes(["dominnt"])
-    with pytest.raises(ValueError, match="detectors"):
-        check_recipes(["hcn*"])
     with pytest.raises(ValueError, match="did you mean hcm-paper"):
         check_recipes(["hcm-papers"])
     check_recipes(["hcm", "hcm*", "lof*", "random", "some.module:Class"])

@@ -37,12 +37,7 @@ def all_pairs(n_nodes: int, directed: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 def prepared(adjacency: Any, **settings: Any) -> PairPool:
-    defaults: dict[str, Any] = {
-        "n_classes": N_CLASSES,
-        "sampling_ratio": 0.3,
-        "max_pairs": 100_000,
-        "min_class_pairs": 1,
-    }
+    defaults = {"n_classes": N_CLASSES, "sampling_ratio": 0.3, "max_pairs": 100_000, "min_class_pairs": 1}
     directed = settings.get("directed", False)
     edges = np.stack((adjacency if directed else sp.triu(adjacency, k=1)).nonzero()).astype(np.int64)
     everything = np.ones(edges.shape[1], dtype=bool)
