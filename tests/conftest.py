@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +109,17 @@ def data_dir() -> Path:
     if not (folder / "BlogCatalog.mat").is_file():
         pytest.skip(f"no real graphs in {folder}: set HOPSIGHT_DATA to a folder that has them")
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Return headless Chromium, or skip where there is none; one process can start it once."""
+    found = [program for name in ("chromium", "chromium-browser", "google-chrome") if (program := shutil.which(name))]
+    if not found:
+        pytest.skip("no Chromium on this machine: install Debian's package chromium")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
+        flags = ("no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-sync")
+        started = playwright.chromium.launch(executable_path=found[0], args=[f"--{flag}" for flag in flags])
+        yield started
+        started.close()

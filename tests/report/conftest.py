@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,15 +16,6 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.groups import Group
 from hopsight.metrics import ranking
 from report_pages import IMAGE, KNOWN, SCRIPT, ExplainTop, Show, write_report
-
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @dataclass
@@ -133,21 +123,6 @@ def record() -> dict[str, Any]:
         "labels": {"n_anomalies": 3, "n_found": 2, "roc_auc": 0.91},
         "warnings": ["column <email> was left out"],
     }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Return headless Chromium, or skip where there is none."""
-    program = next(
-        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
-    )
-    if program is None:
-        pytest.skip("no Chromium on this machine: install Debian's package chromium")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield started
-        started.close()
 
 
 class Seen:

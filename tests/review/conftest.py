@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -73,16 +72,3 @@ def served(session: Session) -> Iterator[Served]:
         yield Served(f"http://127.0.0.1:{port}", port, session)
         server.should_exit = True
         thread.join()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Return headless Chromium, or skip where there is none."""
-    found = [program for name in ("chromium", "chromium-browser", "google-chrome") if (program := shutil.which(name))]
-    if not found:
-        pytest.skip("no Chromium on this machine: install Debian's package chromium")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found[0], args=["--no-sandbox", "--disable-gpu"])
-        yield started
-        started.close()

@@ -20,6 +20,7 @@ def events() -> pl.DataFrame:
             "decided_by": ["pair", "hop", "hour"],
             "source_score": [0.2, 3.5, 1.0], "target_score": [0.2, 2.5, 0.5],
             "source_account": [0.0, 0.0, 0.0], "target_account": [0.0, 0.0, 0.0],
+            "source_kind": ["partners"] * 3, "target_kind": ["partners"] * 3,
             "source_flagged": np.array([0, 1, 0], np.int8), "target_flagged": np.array([0, 0, 0], np.int8),
         }
     )  # fmt: skip

@@ -195,13 +195,14 @@ def in_words(learned: Learned, noun: str = "node") -> str:
     """Say what was learned from, and how well it predicts labels that it has not seen."""
     found = learned.quality()
     heading = f"Learned from {found['n_anomalous']:,} anomalous and {plural(found['n_normal'], f'normal {noun}')}."
+    if min(found["n_anomalous"], found["n_normal"]) < FEWEST_ESTIMATED:
+        stays = " The ranking stays as it was." if found["kept"] else ""
+        return f"{heading} How well that predicts other {noun}s cannot be estimated from so few.{stays}"
     if found["kept"]:
         return (
             f"{heading} Predictions made without the {noun}'s own label show no gain (ROC-AUC {found['roc_auc']:.2f}, "
             f"{found['roc_auc_before']:.2f} before), so the ranking stays as it was."
         )
-    if min(found["n_anomalous"], found["n_normal"]) < FEWEST_ESTIMATED:
-        return f"{heading} How well that predicts other {noun}s cannot be estimated from so few."
     words = (
         f"{heading} On held-out labels: ROC-AUC {found['roc_auc']:.2f} ({found['roc_auc_before']:.2f} before), "
         f"precision among the first {found['n_first']}: {found['precision']:.2f} ({found['precision_before']:.2f} "
