@@ -269,6 +269,15 @@ class AttributedGraph:
         given = self.attributes[:, : self.n_attributes - derived.shape[1]]
         return sp.csr_array(sp.hstack([given, derived])) if sp.issparse(given) else np.hstack([given, derived])
 
+    @property
+    def edges_by_relation(self) -> dict[str, NDArray[np.bool_]]:
+        """Which edges belong to each single relation, by its name, in order; nothing without relations."""
+        if self.edge_relation is None:
+            return {}
+        words = [set(each.split(", ")) for each in self.relation_names]
+        names = sorted(set().union(*words))
+        return {name: np.array([name in each for each in words])[self.edge_relation] for name in names}
+
     @cached_property
     def known_edges(self) -> Any:
         """Which edges have two ends with a row in the node table; None if all have."""

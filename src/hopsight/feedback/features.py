@@ -167,13 +167,12 @@ def neighbor_mean(matrix: Any, values: NDArray[Any]) -> Matrix:
 
 def _relations(graph: AttributedGraph) -> list[tuple[str, Any]]:
     """Return the neighbors by each relation as symmetric CSR matrices, if there are several relations."""
-    names = sorted({name for words in graph.relation_names for name in words.split(", ")})
-    if graph.edge_relation is None or len(names) < 2:
+    relations = graph.edges_by_relation
+    if len(relations) < 2:
         return []
     found = []
-    for name in names:
-        codes = [code for code, words in enumerate(graph.relation_names) if name in words.split(", ")]
-        source, target = graph.edges[:, np.isin(graph.edge_relation, codes)]
+    for name, mine in relations.items():
+        source, target = graph.edges[:, mine]
         ones = np.ones(source.size, dtype=np.float32)
         matrix = sp.coo_matrix((ones, (source, target)), shape=graph.adjacency.shape).tocsr()
         found.append((name, (matrix + matrix.T).tocsr()))

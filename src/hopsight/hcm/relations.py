@@ -49,19 +49,20 @@ class RelationWeights:
     @classmethod
     def fit(cls, graph: AttributedGraph, unlike: NDArray[Any]) -> RelationWeights | None:
         """Fit the weights to the relative dissimilarity of edges; None for a graph without relations that differ."""
-        names, belongs = _relations(graph)
+        relations = graph.edges_by_relation
         known = np.ones(graph.n_edges, dtype=np.bool_) if graph.known_edges is None else graph.known_edges
-        skill = np.array([_skill(unlike[each & known]) for each in belongs])
-        if len(names) < 2 or not skill.any():
+        skill = np.array([_skill(unlike[mine & known]) for mine in relations.values()])
+        if len(relations) < 2 or not skill.any():
             return None
-        return cls(id_hashes(np.array(names, dtype=object)), (skill / skill.max()) ** 2)
+        return cls(id_hashes(np.array([*relations], dtype=object)), (skill / skill.max()) ** 2)
 
     def of(self, graph: AttributedGraph) -> FloatArray:
         """Return the weight of each edge; that of a relation which the fit did not have is 0."""
-        names, belongs = _relations(graph)
+        relations = graph.edges_by_relation
         known = dict(zip(self.names.tolist(), self.weights.tolist(), strict=True))
         found = np.zeros(graph.n_edges)
-        for name, mine in zip(id_hashes(np.array(names, dtype=object)).tolist(), belongs, strict=True):
+        hashes = id_hashes(np.array([*relations], dtype=object)).tolist()
+        for name, mine in zip(hashes, relations.values(), strict=True):
             found[mine] = np.maximum(found[mine], known.get(name, 0.0))
         return found
 
@@ -71,13 +72,6 @@ def _skill(unlike: NDArray[Any]) -> float:
         return 0.0
     error = 2.0 * float(np.std(unlike)) / np.sqrt(unlike.size)
     return max(0.0, abs(1.0 - 2.0 * float(np.mean(unlike))) - 2.0 * error)
-
-
-def _relations(graph: AttributedGraph) -> tuple[list[str], list[NDArray[np.bool_]]]:
-    """Return the names of single relations, in order, and which edges belong to each."""
-    words = [set(each.split(", ")) for each in graph.relation_names]
-    names = sorted(set().union(*words))
-    return names, [np.array([name in each for each in words])[graph.edge_relation] for name in names]
 
 
 @dataclass(frozen=True)

@@ -226,14 +226,18 @@ def _events(arrays: Arrays) -> Events | None:
 
 def _derived_arrays(derivation: Any) -> tuple[dict[str, Any], dict[str, Sequence[str]]]:
     """Return what attributes were derived from, as arrays and as lists of words."""
+    import polars as pl
+
     rows = derivation.rows
     columns = {"numbers": rows.numbers, "times": rows.times, "categories": rows.categories}
     words = sorted({word for column in rows.categories for word in column.unique().drop_nulls().to_list()})
-    number = {word: place for place, word in enumerate(words)}
     values = {
         "numbers": [column.to_numpy().astype(np.float64) for column in rows.numbers],
         "times": [column.to_numpy().astype(np.float64) for column in rows.times],
-        "categories": [np.array([number.get(word, -1) for word in column.to_list()]) for column in rows.categories],
+        "categories": [
+            column.cast(pl.Enum(words)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+            for column in rows.categories
+        ],
     }
     arrays: dict[str, Any] = {
         "derived_source": rows.source, "derived_target": rows.target, "derived_place": derivation.place,
