@@ -24,8 +24,12 @@ OUTPUTS: dict[str, Future[list[list[str]]]] = {}  # of the blocks of each page
 def on_files(files: Files, *, config: Any) -> Files:
     """Add the pages that are generated, so that none of them is kept in the repository."""
     sys.path.insert(0, str(ROOT / "docs"))  # here, because mkdocs restores the path after it has read this file
+    from drawings import all_drawings
     from gallery import ORDER, index, page, run_example
 
+    for name, drawn in all_drawings().items():
+        if (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8") != drawn:
+            raise PluginError(f"docs/pictures/{name}.svg is out of date: run python docs/drawings.py")
     pool = ThreadPoolExecutor(1)  # beside the gallery, which runs in this process
     for file in files.documentation_pages():
         blocks = RUN.findall(Path(file.abs_src_path or "").read_text(encoding="utf-8"))

@@ -5,6 +5,7 @@ no detector sees the labels.
 """
 
 import matplotlib.pyplot as plt
+from sklearn.metrics import RocCurveDisplay
 
 import hopsight as hs
 from hopsight.metrics import roc_auc
@@ -16,5 +17,7 @@ models = {"lof": hs.LOF().fit(planted), "hcm": hs.HCM(n_epochs=40, burn_in=20).f
 for name, model in models.items():
     print(f"{name:4} ROC-AUC {roc_auc(planted.labels, model.decision_score_):.2f}")
 
-hs.plot.roc(models)
+axes = plt.subplots()[1]
+for name, model in models.items():
+    RocCurveDisplay.from_predictions(planted.labels, model.decision_score_, name=name, ax=axes)
 plt.show()

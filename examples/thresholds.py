@@ -1,7 +1,7 @@
 """Choose a threshold.
 
 By default, nodes are flagged that stand out from the bulk, by a test of their p-values; a lower level flags fewer. The
-picture checks these p-values: those of normal nodes should follow the dashed line.
+picture shows the distribution of the scores and the last threshold.
 """
 
 import matplotlib.pyplot as plt
@@ -14,5 +14,5 @@ for change in ({"false_alarms": 0.1}, {"false_alarms": 0.01}, {"contamination": 
     flagged = model.label_ == 1
     print(f"{change}: {flagged.sum()} flagged, {graph.labels[flagged].sum()} of 3 outliers among them")
 
-hs.plot.calibration(model)
+hs.plot.scores(model)
 plt.show()

@@ -9,6 +9,11 @@ The learner of an older version on the same labels, added to the file as the met
     git worktree add ../older 1bf6701
     PYTHONPATH=../older/src python experiments/labels.py older experiments/results/labels.json --judged judged.pickle
 
+The time and memory of learning, after a fit of a generated graph with ten edges per node:
+
+    python experiments/labels.py time --nodes 10000 --attributes 64
+    python experiments/labels.py time --nodes 1000000 --attributes 32
+
 Graphs are read from HOPSIGHT_DATA (default: ../shared/data). Each is fitted once; then labels are drawn ten times:
 20 anomalous and 80 normal nodes at random (``20+80``), n nodes at random (``random n``), n nodes of the queue (``queue
 n``: of the first 1.5 n labeled nodes of ``CrossHCM.queue``, asked once), or n from the top of the ranking (``top n``).
@@ -56,7 +61,7 @@ known: dict[str, dict[str, Any]] = {}  # what the processes that draw labels sha
 def main() -> None:
     """Fit, draw labels and write what each method makes of them; or print the tables of a file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=("run", "table", "older"), default="run")
+    parser.add_argument("what", nargs="?", choices=("run", "table", "older", "time"), default="run")
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--graphs", nargs="+", default=[*ORGANIC, *PLANTED])
     parser.add_argument("--protocols", nargs="+", default=PROTOCOLS)
@@ -65,7 +70,12 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--judged", type=Path, help="file for the labels of every draw")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--nodes", type=int, default=10_000, help="of the generated graph whose learning takes time")
+    parser.add_argument("--attributes", type=int, default=64)
     options = parser.parse_args()
+    if options.what == "time":
+        print(json.dumps(take_time(options.nodes, options.attributes)))
+        return
     if options.what == "table":
         print(tables(json.loads(options.file.read_text())))
         return
@@ -88,6 +98,32 @@ def main() -> None:
     if options.out:
         write(options.out, rows)
     print(tables(rows))
+
+
+def take_time(n_nodes: int, n_attributes: int) -> dict[str, Any]:
+    """Return the seconds that a fit and three times learning from 20+80 labels take, and the peak memory after each."""
+    import resource
+    import time
+
+    import hopsight as hs
+    from hopsight.datasets import make_graph
+
+    def peak() -> float:
+        return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2)
+
+    graph = make_graph(n_nodes, n_edges=10 * n_nodes, n_attributes=n_attributes)
+    labels, rng = np.asarray(graph.labels), np.random.default_rng(0)
+    judged = np.concatenate([rng.choice(np.flatnonzero(labels == kind), n) for kind, n in ((1, 20), (0, 80))])
+    given = dict(zip(graph.node_ids[judged].tolist(), (labels[judged] == 1).tolist(), strict=True))
+    row: dict[str, Any] = {"nodes": n_nodes, "attributes": n_attributes}
+    start = time.perf_counter()
+    model = hs.CrossHCM(seed=0).fit(graph)
+    row |= {"fit": round(time.perf_counter() - start, 2), "fit_gib": peak()}
+    for learning in ("first", "second", "third"):
+        start = time.perf_counter()
+        model.learn(given, graph=graph)
+        row[learning] = round(time.perf_counter() - start, 2)
+    return row | {"learn_gib": peak()}
 
 
 def write(file: Path, rows: Sequence[dict[str, Any]]) -> None:

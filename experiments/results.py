@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ RESERVED = ("tolokers", "bitcoin_alpha", "enron_bond", "gen_1000")
 SHOWN = {name: f"{name} †" for name in DEVELOPMENT} | {"Amazon": "Amazon (books) †", "enron_bond": "Enron (BOND) ‡"}
 FILES = (
     "cells.csv", "curves.json", "draws.npz", "evidence_dev.json", "evidence_others.json", "evidence_reserved.json",
-    "evidence_textbook.json", "gpu.json", "growth.json", "growth_large.json", "thresholds.json",
+    "evidence_steady.json", "evidence_textbook.json", "gpu.json", "growth.json", "growth_large.json", "thresholds.json",
     "thresholds_labeled.json", "thresholds_older.npz", "hcm_speed.json", "older.json", "older_demo.json",
     "older_xeon.json", "over_time.json", "over_time_published.json", "runs.json", "speed.json", "labels.json",
     "p2p.json", "typed.json", "bank.json",
@@ -131,6 +132,17 @@ def development() -> str:
     counts = [sum(row["graph"] == g for row in rows) for g in DEVELOPMENT]
     head = ["", *(f"{SHOWN[graph]} ({count})" for graph, count in zip(DEVELOPMENT, counts, strict=True)), "mean"]
     return markdown(head, [[name, *map(digits, values), digits(mean(values))] for name, values in found.items()])
+
+
+def steady() -> str:
+    """ROC-AUC over seeds of the fit, and over injections of BlogCatalog."""
+    lines = []
+    for (graph, injection), mine in groupby(raw("evidence_steady"), key=lambda row: (row["graph"], row["injection"])):
+        found = [row["auc"] for row in mine]
+        spread = f"{np.std(found, ddof=1):.4f}".removeprefix("0") if len(found) > 1 else ""
+        name = f"{graph}, injection {injection}" if injection else graph
+        lines.append([name, str(len(found)), digits(mean(found)), spread])
+    return markdown(["", "seeds", "ROC-AUC", "standard deviation"], lines)
 
 
 def reserved() -> str:
@@ -229,7 +241,7 @@ def several_types() -> str:
     sizes = [
         [f"{row['edge rows']:,}", f"{row['processor']:.0f} s", f"{row['memory'] / 1e9:.2f} GB"]
         for row in rows
-        if row["what"] == "copies"
+        if row["what"] == "sizes"
     ]
     cost = markdown(["rows of edges", "processor time of two cores, tables to report", "peak memory"], sizes)
     return markdown(["", "seeds or draws", "ROC-AUC over users"], lines) + "\n\n" + cost
@@ -333,7 +345,8 @@ def _slope(slopes: dict[str, float], name: str) -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "development": development, "reserved": reserved, "textbook": textbook, "thresholds": partial(thresholds, False),
+    "development": development, "reserved": reserved, "steady": steady, "textbook": textbook,
+    "thresholds": partial(thresholds, False),
     "thresholds_each": partial(thresholds, True), "thresholds_labeled": thresholds_labeled,
     "labels": partial(labeled, 0), "labels_short": labels_short, "labels_single": partial(labeled, 1),
     "labels_found": partial(labeled, 2),

@@ -1,6 +1,6 @@
-"""Run a small detection on two worker processes, optionally kill one of them, and write the scores.
+"""Run a small detection twice on two worker processes, kill one of them during the second, and write both scores.
 
-    python tests/spark_cluster.py OUT.json [STAGE]
+    python tests/spark_cluster.py OUT.json STAGE
 
 STAGE is the stage during which an executor is killed.
 """
@@ -8,6 +8,7 @@ STAGE is the stage during which an executor is killed.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from pathlib import Path
@@ -19,7 +20,7 @@ from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.runs.console import Progress
 from hopsight.spark.detection import detect
 from hopsight.spark.session import open_session
-from spark_stages import QUICK
+from spark_stages import QUICK, QUICK_JAVA, without_compiler
 from toys import two_groups
 
 BACKEND = "CoarseGrainedExecutorBackend"
@@ -39,10 +40,13 @@ def command_line(process: psutil.Process) -> str:
 
 
 def main() -> None:
-    """Detect, and kill an executor if asked to."""
-    out, doomed = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None
+    """Detect, and once more while an executor is killed."""
+    out, doomed = Path(sys.argv[1]), sys.argv[2]
     graph = two_groups(2, n_each=75)
+    settings = f"--conf spark.executor.extraJavaOptions='{QUICK_JAVA}' --driver-java-options '{QUICK_JAVA}'"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"{settings} pyspark-shell"
     spark = open_session("local-cluster[2,1,2048]")
+    without_compiler(spark)
     source, target = graph.node_ids[graph.edges].tolist()
     edges = spark.createDataFrame(pa.table({"source": source, "target": target})).repartition(4)
     columns = {name: graph.attributes[:, number] for number, name in enumerate(graph.attribute_names)}
@@ -60,9 +64,12 @@ def main() -> None:
             if stage == doomed:
                 threading.Timer(1.0, kill).start()
 
-    found = detect(edges, nodes, CrossHCM(**QUICK), n_blocks=2, progress=Killer())
-    scores = {row["node"]: row["score"] for row in found.scores.collect()}
-    out.write_text(json.dumps({"scores": scores, "killed": killed, "executors": len(executors())}), encoding="utf-8")
+    def scores(progress: Progress) -> dict[str, float]:
+        found = detect(edges, nodes, CrossHCM(**QUICK), n_blocks=2, progress=progress)
+        return {row["node"]: row["score"] for row in found.scores.collect()}
+
+    whole, broken = scores(Progress()), scores(Killer())
+    out.write_text(json.dumps({"whole": whole, "broken": broken, "killed": killed}), encoding="utf-8")
     spark.stop()
 
 

@@ -50,14 +50,6 @@ def test_a_directed_graph_keeps_its_directions() -> None:
     assert "3 directed edges" in repr(graph)
 
 
-def test_duplicates_are_merged_and_loops_removed_and_both_counted() -> None:
-    edges = ([0, 1, 0, 2, 2], [1, 0, 1, 2, 1])
-    undirected = AttributedGraph.from_edges(*edges, X3)
-    assert (undirected.n_edges, undirected.n_duplicates, undirected.n_self_loops) == (2, 2, 1)
-    directed = AttributedGraph.from_edges(*edges, X3, directed=True)
-    assert (directed.n_edges, directed.n_duplicates, directed.n_self_loops) == (3, 1, 1)
-
-
 def test_entries_that_would_cancel_are_still_an_edge() -> None:
     matrix = sp.coo_array(([1.0, -1.0], ([0, 0], [1, 1])), shape=(3, 3))
     assert AttributedGraph(matrix, X3).n_edges == 1
@@ -235,7 +227,6 @@ def test_an_undirected_edge_is_named_as_most_of_its_events_go_whatever_the_order
         assert named == {("a", "b"), ("c", "b"), ("a", "d"), ("d", "c")}
 
 
-THREE = np.array([[1.0], [2.0], [3.0]])
 # 0→1 twice, 1→0 once, a self-loop, and 2→1 once, not sorted by time
 ROWS: dict[str, Any] = {
     "sources": [2, 0, 1, 0, 2],
@@ -248,7 +239,7 @@ ROWS: dict[str, Any] = {
 
 
 def built(**options: Any) -> AttributedGraph:
-    return AttributedGraph.from_edges(attributes=THREE, **(ROWS | options))
+    return AttributedGraph.from_edges(attributes=X3, **(ROWS | options))
 
 
 @pytest.mark.parametrize(
@@ -356,10 +347,6 @@ def test_nothing_in_a_value_becomes_markup() -> None:
     for dangerous in ("<b>", "<script>", "<i>", "<u>"):
         assert dangerous not in shown
     assert "a&amp;b&lt;u&gt;" in shown
-
-
-def test_an_empty_table_and_an_empty_text_are_nothing() -> None:
-    assert table(["a"], []) == "" and paragraph("") == ""
 
 
 def test_a_graph_shows_counts_names_labels_and_what_edges_have() -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from hopsight import plot
-from hopsight.detectors.tails import tail_probability
 from hopsight.graph import AttributedGraph
 
 
@@ -66,23 +65,6 @@ def test_a_name_with_dollars_is_not_read_as_a_formula(path_graph: AttributedGrap
     axes = plot.neighborhood(fitted(named), "$x_2$")
     axes.figure.canvas.draw()
     assert r"\$x\_1\$" in {text.get_text().replace("_", r"\_") for text in axes.texts}
-
-
-def test_roc_names_detectors_with_their_area(path_graph: AttributedGraph) -> None:
-    labels = [0, 0, 0, 1, -1, 1]
-    worse = SimpleNamespace(decision_score_=-np.linspace(0.0, 1.0, 6), threshold_=0.0)
-    axes = plot.roc({"good": fitted(path_graph), "bad": worse}, labels=labels)
-    assert texts(axes) == ["good 1.000", "bad 0.000"]
-    with pytest.raises(ValueError, match="the graph has no labels to compare with: pass labels="):
-        plot.roc(fitted(path_graph))
-    with pytest.raises(ValueError, match=r"one value for each of the 6 nodes, got \(2,\)"):
-        plot.roc(fitted(path_graph), labels=[0, 1])
-
-
-def test_calibration_leaves_anomalies_out(path_graph: AttributedGraph) -> None:
-    x, y = plot.calibration(fitted(path_graph), labels=[0, 0, 0, 0, 0, 1]).lines[0].get_data()
-    assert x.tolist() == np.sort(tail_probability(np.linspace(0.0, 1.0, 6))[:5]).tolist()
-    assert y.tolist() == [0.2, 0.4, 0.6, 0.8, 1.0]
 
 
 def test_axes_of_the_caller_are_used(path_graph: AttributedGraph) -> None:

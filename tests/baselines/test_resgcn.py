@@ -99,16 +99,6 @@ def test_finds_what_was_injected_into_cora(data_dir: Path) -> None:
     assert roc_auc_score(graph.labels, model.decision_score_) > 0.6
 
 
-def make(
-    n_inputs: int,
-    gamma: float = 0.5,
-    encoder_units: tuple[int, ...] = (7, 5, 4),
-    residual_units: tuple[int, ...] = (8, 6),
-) -> ResidualGCN:
-    generator = torch.Generator().manual_seed(1)
-    return ResidualGCN(n_inputs, encoder_units, residual_units, (5,), gamma=gamma, generator=generator).double()
-
-
 def inputs_of(graph: AttributedGraph, sparse: bool = False) -> Inputs:
     attributes = sp.csr_array(graph.attributes) if sparse else graph.attributes
     return Inputs.of(graph.adjacency, attributes, CPU, torch.float64)
@@ -134,7 +124,9 @@ def test_loss_and_gradients_equal_the_dense_form(
     random_graph: AttributedGraph, monkeypatch: pytest.MonkeyPatch, sparse: bool
 ) -> None:
     monkeypatch.setattr(networks, "BLOCK_VALUES", 24)
-    network, inputs = make(6), inputs_of(random_graph, sparse)
+    generator = torch.Generator().manual_seed(1)
+    network = ResidualGCN(6, (7, 5, 4), (8, 6), (5,), gamma=0.5, generator=generator).double()
+    inputs = inputs_of(random_graph, sparse)
     Z, R, X_hat = dense_forward(network, random_graph)
     expected = (torch.tensor(random_graph.attributes) - X_hat - 0.3 * R).square().sum()
     explained = network(inputs)
@@ -147,20 +139,3 @@ def test_loss_and_gradients_equal_the_dense_form(
     pairs = zip(torch.autograd.grad(total, weights), torch.autograd.grad(dense_total, weights), strict=True)
     for ours, theirs in pairs:
         torch.testing.assert_close(ours, theirs, atol=1e-8, rtol=1e-8)
-
-
-def test_no_attention_is_a_plain_gcn(random_graph: AttributedGraph) -> None:
-    network = make(6, gamma=0.0, encoder_units=(7, 4))
-    A = dense_propagation(random_graph)
-    first, second = network.encoder.weights
-    plain = torch.relu(A @ torch.relu(A @ torch.tensor(random_graph.attributes) @ first) @ second)
-    torch.testing.assert_close(network(inputs_of(random_graph)).units, plain, atol=1e-8, rtol=1e-8)
-
-
-def test_full_attention_leaves_nothing(random_graph: AttributedGraph) -> None:
-    network = make(6, gamma=1e6, encoder_units=(7, 4), residual_units=())
-    with torch.no_grad():
-        network.residual.weights[0].fill_(1.0)
-        network.attention.weights[0].fill_(1.0)
-    positive = AttributedGraph(random_graph.adjacency, abs(random_graph.attributes) + 0.1)  # so that S > 0
-    assert not network(inputs_of(positive)).units.any()

@@ -12,9 +12,7 @@ from hopsight.benchmark import Options, make_suite, run
 from hopsight.benchmark.cells import Cell, build_graph
 from hopsight.benchmark.recipes import (
     all_recipes,
-    attribute_norm,
     check_recipes,
-    degree,
     parameters_of,
     title_of,
 )
@@ -85,12 +83,6 @@ def test_every_detector_has_a_title_and_can_be_named():
     check_recipes(["hcm", "hcm*", "lof*", "random", "some.module:Class"])
 
 
-def test_degree_and_norm_by_hand(star_graph):
-    assert degree(star_graph, 0).tolist() == [5, 1, 1, 1, 1, 1]
-    expected = [np.hypot(2 * i, 2 * i + 1) for i in range(6)]
-    assert attribute_norm(star_graph, 0) == pytest.approx(expected)
-
-
 TRIVIAL = {"random", "degree", "attribute norm"}
 
 SUITE = """
@@ -134,19 +126,6 @@ def test_options_choose(data_dir):
     assert (count["amazon", "random"], count["amazon", "LOF"]) == (6, 1), "organic: injections x seeds; LOF has no seed"
     assert (count["generated", "random"], count["generated", "LOF"]) == (6, 2)
     assert {task.cell.parameters.get("device") for task in plan if task.row == "LOF"} == {"cpu"}
-
-
-@pytest.mark.parametrize(
-    ("detectors", "rows"),
-    [
-        (["hcm"], {"HCM"}),
-        (["hcm-paper"], {"HCM (paper)"}),
-        (["hcm*"], {"HCM", "HCM (paper)", "HCM (authors)"}),
-        (["hcm-authors", "lof*"], {"HCM (authors)", "LOF"}),
-    ],
-)
-def test_a_star_stands_for_all_presets_of_a_detector(detectors, rows):
-    assert {task.row for task in quick(detectors=detectors).plan} - TRIVIAL == rows
 
 
 def test_graphs_by_name_in_any_case_or_by_file(tmp_path, data_dir):

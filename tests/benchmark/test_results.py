@@ -186,17 +186,6 @@ def test_tables_have_means_and_say_why_there_is_none():
     assert ["generated", "Radar", "failed", "ValueError: no"] in failures.rows
 
 
-def test_records_come_back_and_the_later_of_two_counts(tmp_path):
-    journal = Journal(tmp_path / "new" / "folder")
-    journal.append({"key": "a", "auc": 0.5})
-    journal.append({"key": "b", "auc": 0.6})
-    journal.append({"key": "a", "auc": 0.7})
-    assert Journal(tmp_path / "new" / "folder").read() == {
-        "a": {"key": "a", "auc": 0.7},
-        "b": {"key": "b", "auc": 0.6},
-    }
-
-
 @pytest.mark.parametrize("torn", [b'{"key": "b", "au', b'{"key": "b"\n'])
 def test_an_incomplete_last_line_does_not_count(tmp_path, torn):
     journal = Journal(tmp_path)

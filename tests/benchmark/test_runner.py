@@ -219,7 +219,7 @@ def statuses(folder):
 
 
 def test_every_detector_runs_on_the_generated_graph(tmp_path):
-    result = run(make_suite("quick", Options(graphs=["generated"], repetitions=1)), tmp_path, workers=2)
+    result = run(make_suite("quick", Options(graphs=["generated"], repetitions=1)), tmp_path)
     assert {entry for entry in statuses(tmp_path) if entry[1] != "ok"} == set()
     assert [table.name for table in result.tables] == ["overview", "details"]
     assert {path.name for path in tmp_path.iterdir()} == {

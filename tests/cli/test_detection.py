@@ -197,3 +197,20 @@ def test_score_writes_explanations_and_explain_reads_them(run: Run, tables: Path
     assert code == 0, err
     assert "Node p5, judged by HCM" in out
     assert_refused(run("score", "result", *source, "--out", "new", "--top", 0), "top")
+
+
+def test_payments_with_times_have_a_row_each_in_edges_csv(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [(f"a{s}", f"a{(s + d) % 60}", 40 + s % 7, f"{1 + s % 27:02}.03.2024") for s in range(60) for d in (1, 2, 3)]
+    rows += [("a1", "a2", 40, "05.03.2024"), ("a1", "a2", 9_000, "28.03.2024"), ("a3", "a3", 5, "28.03.2024")]
+    order = rng.permutation(len(rows))
+    write_csv(tmp_path / "paid.csv", ("from", "to", "amount", "day"), [rows[k] for k in order])
+    assert run("detect", "paid.csv", "--preset", "untrained", "--quiet", "--out", "result")[0] == 0
+    with (tmp_path / "result" / "edges.csv").open() as file:
+        found = list(csv.DictReader(file))
+    written = sorted((row["source"], row["target"], float(row["amount"]), row["time"]) for row in found)
+    assert written == sorted(row for row in rows if row[0] != row[1])  # no node pays itself in a graph
+    assert [int(row["rank"]) for row in found] == list(range(1, len(rows)))
+    scores = [float(row["score"]) for row in found]
+    assert scores == sorted(scores, reverse=True)
+    assert len({row["score"] for row in found if (row["source"], row["target"]) == ("a1", "a2")}) > 1

@@ -78,7 +78,7 @@ WRONG: dict[str, tuple[dict[str, Any], tuple[str, str], str]] = {
     ),
     "a file that is not there": ({}, ("users.csv", "user.csv"), "user.csv: there is no such file"),
     "no table at all": ({}, (TOML, "[nodes]\nuser = 1"), "there is no file in [nodes.user]"),
-    "a table of tables": ({}, ("users.csv", "graph.toml"), "it names several tables, and one is read here"),
+    "a table of tables": ({}, ("users.csv", "graph.toml"), "file in [nodes.user] must be a table"),
 }
 
 

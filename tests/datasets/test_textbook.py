@@ -152,7 +152,7 @@ def standing(graph: AttributedGraph, scores: np.ndarray) -> tuple[float, float]:
 
 
 def test_the_default_finds_a_group() -> None:
-    graph = hs.make_textbook("ring")
+    graph = hs.make_textbook("ring", 600)
     assert standing(graph, hs.CrossHCM().fit(graph).decision_score_)[1] >= 0.75
 
 

@@ -60,13 +60,6 @@ def test_same_seed_same_scores_and_no_seed_others(star_graph: AttributedGraph) -
     assert not np.array_equal(free[0], free[1])
 
 
-def test_callback_is_called(star_graph: AttributedGraph) -> None:
-    seen: list[Epoch] = []
-    Degree().fit(star_graph, callback=seen.append)
-    assert (seen[0].number, seen[0].total, seen[0].loss) == (1, 1, 0.5)
-    assert seen[0].scores()[0] == 5.0
-
-
 def test_predict_before_fit_and_on_new_graphs_is_refused(
     star_graph: AttributedGraph, path_graph: AttributedGraph, random_graph: AttributedGraph
 ) -> None:

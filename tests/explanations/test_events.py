@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 
 from hopsight.detectors.table import WEIGHTS
-from hopsight.explanations import Evidence, Explanation
+from hopsight.explanations import Explanation
 from hopsight.explanations.events import Calendar, FlowReason, flow_reason, money, node_events
+from hopsight.explanations.reasons import Evidence
 from hopsight.flow.facts import AmountFacts, BurstFacts, CycleFacts, PassThroughFacts, facts
 from hopsight.graph import AttributedGraph
 from hopsight.loading import load
@@ -51,8 +52,8 @@ def test_new_receivers_in_a_night_are_dated_as_in_the_file() -> None:
 def test_events_without_amounts_and_without_dates() -> None:
     bare = burst(n_new=3, total=None, smallest=None, largest=None, currency=None, first=7.0, last=9.5)
     assert said("burst", bare, None) == (
-        "It had 37 events in within 2.5 (7 to 9.5); 4 are usual.",
-        "37 events in within 2.5",
+        "It received 37 events within 2.5 (7 to 9.5); 4 are usual.",
+        "37 events received within 2.5",
     )
 
 
@@ -63,7 +64,7 @@ def test_what_came_in_went_out_again() -> None:
     assert said("pass_through", passing) == (
         "92% of the 34,810 EUR it received went out again within 3 days, half of that within 5 hours (2024-03-01 to "
         "2024-03-08).",
-        "92% of 34,810 EUR out again within 3 days",
+        "92% of 34,810 EUR out again, half within 5 hours",
     )
 
 
@@ -172,7 +173,7 @@ def test_the_largest_events_and_partners_of_a_node_are_drawn(bank: AttributedGra
     assert node_events(bank, bank.index_of("p39"), 3) is not None
 
 
-def test_the_most_specific_of_what_events_say_comes_first() -> None:
+def test_what_decided_comes_first_and_then_the_most_specific_of_what_events_say() -> None:
     strengths = {"misfit": 1.5, "activity": 3.4, "pass_through": 5.0, "burst": 4.0, "cycle": 2.4, "amount": 2.6}
     evidence = tuple(Evidence(kind, strength, True, WEIGHTS[kind], "") for kind, strength in strengths.items())
     flow = tuple(FlowReason(kind, f"{kind}.", f"{kind}!") for kind in strengths)
@@ -180,6 +181,6 @@ def test_the_most_specific_of_what_events_say_comes_first() -> None:
         "a", "CrossHCM", None, 6.0, 3.0, 1, 9, True, True, 4, 90.0, (), (), (), None, (), evidence=evidence,
         decided_by="pass_through", expected_degree=1.0, flow=flow,
     )  # fmt: skip
-    assert reasons.telling_kinds == ["burst", "pass_through", "amount"]  # a cycle of 2.4 is below half of 5
-    assert reasons.in_short == "burst!"
-    assert reasons.summary == "burst. pass_through. amount. Ranks 1 of 9 (flagged)."
+    assert reasons.telling_kinds == ["pass_through", "burst", "amount"]  # a cycle of 2.4 is below half of 5
+    assert reasons.in_short == "pass_through!"
+    assert reasons.summary == "pass_through. burst. amount. Ranks 1 of 9 (flagged)."

@@ -20,12 +20,10 @@ from hopsight.hcm.groups import Group
 from hopsight.metrics import ranks
 
 
-def test_neighbors_come_farthest_first_and_contributions_sum_to_ahp(fitted: Any) -> None:
+def test_neighbors_come_farthest_first(fitted: Any) -> None:
     reasons = explain(fitted, "hub")
     assert [each.node for each in reasons.neighbors] == ["c", "a", "d", "b"]
     assert [each.hop for each in reasons.neighbors] == [4.0, 3.0, 2.0, 1.0]
-    assert [each.contribution for each in reasons.neighbors] == [1.0, 0.75, 0.5, 0.25]
-    assert sum(each.contribution or 0 for each in reasons.neighbors) == fitted.ahp_[0]
     assert reasons.neighbors[0].probability == 0.05
     assert reasons.neighbors[0].rank == 2  # c has the second highest score
 
@@ -66,6 +64,25 @@ def test_rescoring_removes_the_farthest_edges_but_never_the_last_one(fitted: Any
     assert explain(fitted, "hub", absent=0).without is None
 
 
+def test_edges_that_speak_for_a_node_are_no_counterfactual(fitted: Any) -> None:
+    fitted.score_without = lambda graph, position, edges: 2.0  # no less than the score of the hub
+    assert explain(fitted, "hub").without is None
+
+
+def test_a_neighbor_without_a_row_is_not_compared(fitted: Any) -> None:
+    known = np.array([True, True, True, False, True, True])  # all but c
+    fitted.graph_ = dataclasses.replace(fitted.graph_, known=known)
+    hub, edge = explain(fitted, "hub"), explain(fitted, "hub", "c")
+    assert [each.node for each in hub.neighbors if each.hop is None] == ["c"]
+    assert "The 3 neighbors with attributes look 2.0 hops away on average" in str(hub)
+    assert hub.attributes[0].high == 33.0 and not edge.attributes
+    assert edge.summary == "Ranks 1 of 5 edges: an end has no attributes to compare."
+    fitted.graph_ = dataclasses.replace(fitted.graph_, known=np.arange(6) == 0)
+    alone = explain(fitted, "hub")
+    assert "no neighbor has a row in the node table, so there are no attributes to compare." in alone.notes
+    assert not alone.attributes and "hops away" not in str(alone) and "P(1 hop)" not in str(alone)
+
+
 def test_a_detector_that_cannot_rescore_says_so(fitted: Any) -> None:
     reasons = explain(fitted, "hub")
     assert reasons.without is None
@@ -81,15 +98,13 @@ def test_without_hops_neighbors_are_ordered_by_score_and_nothing_is_invented(fit
     assert {each.hop for each in reasons.neighbors} == {None}
     assert [(value.name, value.value) for value in reasons.values] == [("attribute_error", 0.0)]
     edge = explain(fitted, "a", "b")
-    assert (edge.hop, edge.rank, edge.source_share) == (None, None, None)
+    assert (edge.hop, edge.rank, edge.reason) == (None, None, None)
     assert "judges nodes, not edges" in str(edge)
 
 
-def test_edge_knows_its_rank_shares_and_common_neighbors(fitted: Any) -> None:
+def test_edge_knows_its_rank_and_common_neighbors(fitted: Any) -> None:
     edge = explain(fitted, "a", "hub")
     assert (edge.rank, edge.n_edges, edge.hop, edge.variance, edge.probability) == (2, 5, 3.0, 0.5, 0.1)
-    assert edge.source_share == 0.75  # 3 of the 3 + 1 hops at a
-    assert edge.target_share == 0.3  # 3 of the 10 hops at the hub
     assert edge.common_neighbors == 1  # b
     assert edge.attributes[0].name == "age"
     assert (edge.attributes[0].value, edge.attributes[0].median) == (30.0, 90.0)
@@ -104,7 +119,7 @@ def test_in_a_directed_graph_the_two_directions_are_two_edges(fitted: Any) -> No
     fitted.edge_probability_, fitted.ahp_ = np.array([0.9, 0.1, 0.5]), np.array([2.0, 2.0, 2.0])
     reasons = explain(fitted, 0)
     assert [each.node for each in reasons.neighbors] == [1, 2, 1]
-    assert sum(each.contribution or 0 for each in reasons.neighbors) == pytest.approx(2.0)
+    assert [each.hop for each in reasons.neighbors] == [3.0, 2.0, 1.0]
     assert explain(fitted, 0, 1).hop == 1.0
     assert explain(fitted, 1, 0).hop == 3.0
     assert explain(fitted, 0, 2).hop == 2.0  # only the edge back exists
@@ -199,11 +214,11 @@ def test_planted_edges_come_before_the_honest_ones(model: hs.CrossHCM) -> None:
         assert all(across[:3]), (node, across)
 
 
-def test_contributions_sum_to_the_ahp_of_every_node(model: hs.CrossHCM) -> None:
+def test_the_ahp_of_a_node_is_the_mean_hop_of_its_neighbors(model: hs.CrossHCM) -> None:
     explainer = Explainer(model)
     for position in range(0, N, 40):
-        total = sum(each.contribution or 0.0 for each in explainer.node(position, absent=0).neighbors)
-        assert total == pytest.approx(model.ahp_[position], rel=1e-6)
+        hops = [each.hop for each in explainer.node(position, absent=0).neighbors if each.hop is not None]
+        assert np.mean(hops) == pytest.approx(model.ahp_[position], rel=1e-6)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -126,13 +127,21 @@ def test_the_command_line_ranks_payments_by_what_it_learned_and_scores_others(
     asked = [str(tmp_path / "payments.csv"), "--nodes", str(tmp_path / "accounts.csv"), "--directed"]
     out = tmp_path / "out"
     assert main(["detect", *asked, "--learn-from", "known", "--out", str(out), *settings]) == 0
-    printed = " ".join(capsys.readouterr().err.split())  # without line breaks
-    assert "normal edges. On held-out labels: ROC-AUC " in printed and "ROC-AUC has leveled off: " in printed
+    out_text, err_text = capsys.readouterr()
+    assert "most probable of" in out_text and f"hopsight explain {out} a" in out_text
+    printed = " ".join(err_text.split())  # without line breaks
+    assert "normal edges. On held-out labels: ROC-AUC " in printed and " labels, about the same as with " in printed
     found = pl.read_csv(out / "edges.csv")
     assert found["anomaly_probability"].is_sorted(descending=True) and found["flagged"].sum() > 0
     assert "anomaly_probability" not in pl.read_csv(out / "scores.csv").columns
     record = json.loads((out / "run.json").read_text())
     assert record["graph"]["n_attributes"] < 40 and record["distinguishes"]
+    first = found.row(0, named=True)
+    assert main(["explain", str(out), first["source"], first["target"]]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"anomalous with a probability of {first['anomaly_probability']:.0%}, raised by " in said
+    assert re.search(r"raised by [^.]* \((higher|lower) than for [\d.]+% of edges\)", said)
+    assert "than for" in (out / "report.html").read_text() and "% of edges)" in (out / "report.html").read_text()
     others, new = payments(seed=7)
     others.write_csv(tmp_path / "accounts.csv")
     new.drop("case").write_csv(tmp_path / "payments.csv")

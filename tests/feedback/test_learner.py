@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.metrics import roc_auc_score
 
 import hopsight as hs
@@ -196,8 +196,8 @@ def test_what_was_learned_is_made_of_arrays_alone_and_refuses_damage() -> None:
 
 def test_a_forest_predicts_what_scikit_learn_predicts() -> None:
     features, _, truth, _ = rows(by_score=False)
-    trees = ExtraTreesClassifier(20, random_state=0).fit(features.values[:300], truth[:300])
-    expected = np.mean([tree.predict_proba(features.values)[:, 1] for tree in trees.estimators_], axis=0)
+    trees = ExtraTreesRegressor(20, random_state=0).fit(features.values[:300], truth[:300])
+    expected = trees.predict(features.values)
     assert np.allclose(Forest.of(trees.estimators_).predict(features.values), expected, atol=1e-6)
 
 
@@ -247,7 +247,7 @@ def reasons() -> LearnedReasons:
     judged = rng.permutation(n)[:120]
     hashes = rng.integers(0, 2**63, size=n, dtype=np.uint64)
     score = np.abs(rng.normal(size=n))
-    return LearnedReasons(learn(features.rows, score, judged, truth[judged], hashes, 0), features, score)
+    return LearnedReasons(learn(features.rows, score, judged, truth[judged], hashes, 0), features.rows, score)
 
 
 def test_the_attribute_that_makes_anomalies_distinguishes_them(reasons: LearnedReasons) -> None:
@@ -261,12 +261,12 @@ def test_the_attribute_that_makes_anomalies_distinguishes_them(reasons: LearnedR
 
 def test_a_high_amount_raises_the_probability_and_a_low_one_lowers_it(reasons: LearnedReasons) -> None:
     amount = reasons.features.values[:, 0]
-    high, low = (reasons.node(int(place))[0] for place in (np.argmax(amount), np.argmin(amount)))
+    high, low = (reasons.influences(int(place))[0] for place in (np.argmax(amount), np.argmin(amount)))
     assert high.feature == low.feature == "amount" and high.effect > 1.0 > 0.0 > low.effect
     assert high.value == amount.max() and (high.higher, low.lower) == (0.0, 0.0)
     assert high.lower == low.higher == pytest.approx(100 * 599 / 600)
     usual = int(np.argsort(amount)[amount.size // 2])
-    assert all(abs(each.effect) < high.effect for each in reasons.node(usual))
+    assert all(abs(each.effect) < high.effect for each in reasons.influences(usual))
 
 
 def test_the_probability_of_an_influence_is_that_with_the_median_instead(reasons: LearnedReasons) -> None:
@@ -275,7 +275,7 @@ def test_the_probability_of_an_influence_is_that_with_the_median_instead(reasons
     row[0, 0] = np.median(reasons.features.values[:, 0])
     changed = Features(row, reasons.features.names, reasons.features.local)
     log_odds = reasons.learned.log_odds(changed, reasons.score[[place]])[0]
-    assert reasons.node(place)[0].probability == pytest.approx(1 / (1 + np.exp(-log_odds)))
+    assert reasons.influences(place)[0].probability == pytest.approx(1 / (1 + np.exp(-log_odds)))
 
 
 def test_features_of_a_graph_are_grouped_by_attribute_neighbors_and_kind() -> None:
@@ -324,5 +324,5 @@ def test_a_learned_detector_says_what_distinguishes_and_explains_with_probabilit
     assert found is not None and "chargeback" in [each.feature for each in found.distinctions(100)]
     explained = hs.explain(taught, graph.node_ids[int(np.argmax(taught.probability_))])
     assert explained.probability == taught.probability_.max() and explained.influences
-    assert f"with a probability of {explained.probability:.0%}. It is raised by " in explained.summary
+    assert f"with a probability of {explained.probability:.0%}, raised by " in explained.summary
     assert "What distinguishes known anomalies: " in hs.report(taught).text

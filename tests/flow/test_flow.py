@@ -48,6 +48,18 @@ def test_what_comes_in_and_goes_out_within_three_days_passes_through() -> None:
     assert facts(graph, "pass_through", 4) is None
 
 
+def test_who_passes_on_for_a_month_between_the_same_two_passed_on_all_of_it() -> None:
+    """Ten times in 27 days 100 come in and 99 leave an hour later; five of them within two weeks of the first."""
+    rows = [row for k in range(10) for row in ((1, 0, 100.0, 3.0 * k), (0, 2, 99.0, 3.0 * k + 1 / 24))]
+    graph = bank(rows, 3)
+    found = facts(graph, "pass_through", 0)
+    assert (found.received, found.passed, found.share, found.delay) == pytest.approx((1000.0, 990.0, 0.99, DAY / 24))
+    assert (found.first, found.last) == pytest.approx((START, START + (27.0 + 1 / 24) * DAY))
+    flow = flow_of(graph)
+    median = np.median(graph.events.amount)
+    assert flow.raw[1, 0] == pytest.approx(np.sqrt(990.0 * 495.0) / 1000.0 * np.log1p(495.0 / median))
+
+
 def test_an_amount_that_goes_around_on_one_day_is_a_ring_also_where_nothing_else_follows_anything() -> None:
     """5,000 go around six nodes twice on two days, of which only the dates are known, and in any order."""
     ring = [(k % 6, (k + 1) % 6, 5000.0 - 20.0 * k, 40.0 + k // 6) for k in range(12)]
@@ -56,6 +68,17 @@ def test_an_amount_that_goes_around_on_one_day_is_a_ring_also_where_nothing_else
     ((members, events),) = flow.rings(flow.has_rare_chain)
     assert members.tolist() == [0, 1, 2, 3, 4, 5]
     assert flow.events.amount[events].sum() == pytest.approx(sum(row[2] for row in ring))
+
+
+def test_suspects_that_pass_on_most_of_what_comes_in_are_a_ring_whatever_the_amounts() -> None:
+    """Six nodes pay each other in turn within hours, from half to twice as much as they received; then one pays out."""
+    amounts = [5000.0, 8000.0, 4200.0, 7000.0, 3600.0, 6800.0] * 2
+    ring = [(k % 6, (k + 1) % 6, amount, 40.0 + 0.2 * k) for k, amount in enumerate(amounts)]
+    flow = flow_of(bank([*ring, (0, 6, 5000.0, 43.0)], 8))
+    assert not flow.has_rare_chain.any()
+    ((members, _),) = flow.rings(np.arange(flow.n_nodes) < 7)
+    assert members.tolist() == [0, 1, 2, 3, 4, 5]
+    assert flow.rings(np.arange(flow.n_nodes) < 2) == []
 
 
 def test_an_amount_that_returns_is_a_cycle_of_the_nodes_that_it_passed() -> None:
@@ -79,6 +102,10 @@ def test_amounts_just_below_a_limit_and_amounts_unlike_before_are_named() -> Non
     found = facts(graph, "amount", 0)
     assert (found.limit, found.n_near, found.near_direction) == (1000.0, 30, "received")
     assert (found.smallest, found.largest) == (900.0, 987.0)
+    prices = bank(
+        [(k // 4, 10 + k, 17.0 + 0.13 * k, 30.0 + k) for k in range(20)], 45
+    )  # a limit of 20 restricts nobody
+    assert facts(prices, "amount", 0) is None
     other = facts(graph, "amount", 1)
     assert (other.value, other.partner, other.direction, other.limit) == (4000.0, 3, "sent", None)
     assert other.usual < 40.0

@@ -46,14 +46,6 @@ def test_arcs_count_at_both_ends() -> None:
     assert neighbor_sum(arcs, np.array([1.0, 3.0, 5.0]), 4).tolist() == [4.0, 9.0, 5.0, 0.0]
 
 
-def test_triangle_sums_of_a_hand_made_graph() -> None:
-    """Triangles 0-1-2 (product .1) and 1-2-3 (.1) share the edge 1–2; the tail 3–4 closes none."""
-    edges = np.array([[0, 0, 1, 1, 2, 3], [1, 2, 2, 3, 3, 4]])
-    sides = np.array([[1.0, 0.5, 0.2, 1.0, 0.5, 1.0], np.ones(6)])
-    expected = [[0.1, 0.2, 0.2, 0.1, 0.0], [1.0, 2.0, 2.0, 1.0, 0.0]]
-    np.testing.assert_allclose(triangle_sums(edges, sides, 5), expected)
-
-
 def test_two_arcs_between_the_same_nodes_are_one_side() -> None:
     """Arcs 0 → 1, 1 → 0, 1 → 2, 2 → 0: the first side is (.2 + .6) / 2, whatever the order of the arcs."""
     arcs = np.array([[0, 1, 1, 2], [1, 0, 2, 0]])

@@ -9,7 +9,6 @@ from scipy.stats import binom
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.splits import Splits, edge_hashes, mix
 from hopsight.system.arrays import id_hashes
-from toys import renumbered
 
 
 @pytest.fixture
@@ -61,11 +60,6 @@ def test_seeds_split_differently_and_inner_folds_do_not_follow_the_parts() -> No
     for first, second in ((parts[0], parts[2]), (parts[2], parts[3]), (parts[0] == 0, inner)):
         shared = (first == second).sum()  # two independent halves agree on about half of the edges
         assert binom.ppf(1e-6, 20_000, 0.5) < shared < binom.ppf(1 - 1e-6, 20_000, 0.5)
-
-
-def test_node_order_does_not_matter(named: AttributedGraph, rng: np.random.Generator) -> None:
-    splits = Splits(3, 3, 4)
-    assert by_ids(named, splits) == by_ids(renumbered(named, rng.permutation(60)), splits)
 
 
 def test_other_edges_do_not_matter(named: AttributedGraph) -> None:

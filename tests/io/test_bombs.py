@@ -133,12 +133,6 @@ def columns_of_a_hetero_data(folder: Path) -> Path:
     return folder / "g.pt"
 
 
-def billion_laughs(folder: Path) -> Path:
-    entities = "".join(f'<!ENTITY a{i + 1} "{f"&a{i};" * 10}">' for i in range(9))
-    (folder / "g.graphml").write_text(f'<!DOCTYPE x [<!ENTITY a0 "ha">{entities}]><graphml>&a9;</graphml>')
-    return folder / "g.graphml"
-
-
 def rows_of_parquet(folder: Path) -> Path:
     pl.DataFrame({"id": [0, 1], "x": [1.0, 2.0]}).write_parquet(folder / "g.nodes.parquet")
     ends = pl.repeat(0, MANY // 8, dtype=pl.Int64, eager=True)
@@ -182,7 +176,6 @@ BOMBS: list[tuple[Callable[[Path], Path], str]] = [
     (columns_of_gml, "an implausible size"),
     (nodes_of_a_hetero_data, "an implausible size"),
     (columns_of_a_hetero_data, "an implausible size"),
-    (billion_laughs, "document type"),
     (rows_of_parquet, "an implausible size"),
     (dense_matlab, "an implausible size"),
     (tensor_without_end, "an implausible size"),

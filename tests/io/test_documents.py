@@ -245,20 +245,6 @@ def test_a_character_that_xml_cannot_hold_is_refused_and_leaves_nothing(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_weights_times_and_attributes_of_edges_are_restored(tmp_path: Path) -> None:
-    graph = AttributedGraph.from_edges(
-        [0, 1], [1, 2], np.eye(3), edge_weight=[0.5, -2.0], edge_time=[10.0, 20.5], edge_attributes=[[1.0], [3.0]],
-        edge_attribute_names=["calls"], node_types=["user", "user", "<item>"], node_names=["Ann", "Bo & Co", "Cy"],
-    )  # fmt: skip
-    write_graphml(graph, tmp_path / "g.graphml")
-    again = read_graphml(tmp_path / "g.graphml", notices=[])
-    assert again.edge_weight.tolist() == [0.5, -2.0]
-    assert again.edge_time.tolist() == [10.0, 20.5]
-    assert (again.edge_attributes.tolist(), again.edge_attribute_names) == ([[1.0], [3.0]], ("calls",))
-    assert list(again.node_types) == ["user", "user", "<item>"]
-    assert list(again.node_names) == ["Ann", "Bo & Co", "Cy"]
-
-
 def test_nodes_without_data_get_structural_attributes(tmp_path: Path) -> None:
     nx.write_graphml(nx.path_graph(4), tmp_path / "g.graphml")
     graph = read_graphml(tmp_path / "g.graphml", notices=[])
@@ -291,15 +277,6 @@ def test_a_digraph_is_directed() -> None:
     assert graph.edges.tolist() == [[0, 2], [1, 1]]
     with pytest.raises(ValueError, match="DiGraph"):
         from_networkx(people_networkx(), directed=True)
-
-
-def test_graphs_without_nodes_or_anything_to_learn_are_refused() -> None:
-    with pytest.raises(ValueError, match="no nodes"):
-        from_networkx(nx.Graph())
-    with pytest.raises(ValueError, match="nothing to learn from"):
-        from_networkx(nx.cycle_graph(3))
-    with pytest.raises(ValueError, match="did you mean age"):
-        from_networkx(people_networkx(), label="agee")
 
 
 def test_edge_data_become_weights_times_and_attributes() -> None:

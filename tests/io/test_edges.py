@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 import networkx as nx
@@ -47,17 +46,22 @@ def test_every_column_finds_its_place() -> None:
     ]
 
 
-def test_the_fields_of_the_edges_are_filled_and_aligned() -> None:
-    found, notices = sorted_in(
-        {"amount": [1.0, None, 3.0], "ts": [datetime(1970, 1, 1, 0, 1)] * 3, "speed": [4, 5, 6]}, weight_column="amount"
-    )
-    fields = found.edge_fields(notices)
-    assert fields["edge_weight"].tolist() == [1.0, 2.0, 3.0]
-    assert fields["edge_time"].tolist() == [60.0] * 3
-    assert fields["edge_attributes"].tolist() == [[4.0], [5.0], [6.0]]
-    assert fields["edge_attribute_names"] == ["speed"]
-    assert "Column 'amount' of the edge list: filled 1 empty cell with the median, 2." in notices
-    assert found.summarized()[1][0].to_list() == [pytest.approx(60.0 / 86400.0)] * 3  # dates in days
+def test_an_empty_cell_of_an_edge_is_not_invented() -> None:
+    """An edge of several rows has the sum of the weights that are known, the mean of attributes, the latest time."""
+    rows = {"source": ["a", "b", "c"] * 2, "target": ["b", "c", "d"] * 2}
+    time = ["1970-01-02", "", "", "1970-01-03", "1970-01-02", "n/a"]
+    fee = [4.0, None, None, 6.0, 5.0, None]
+    graph = load(
+        pl.DataFrame(rows | {"amount": [1.0, None, None, 3.0, 2.0, None], "time": time, "fee": fee}),
+        weight_column="amount", notices=(notices := []),
+    )  # fmt: skip
+    assert graph.edge_weight.tolist() == [4.0, 2.0, 0.0]
+    assert graph.edge_time.tolist()[:2] == [2 * 86400.0, 86400.0]
+    assert graph.edge_attributes.ravel().tolist()[:2] == [5.0, 5.0]
+    assert np.isnan([graph.edge_time[2], graph.edge_attributes[2, 0]]).all()
+    said = "3 in 'amount', 3 in 'time', 3 in 'fee'"
+    assert f"Empty cells of the edge list count in no sum, mean or span of time: {said}." in notices
+    assert np.isnan(graph.events.amount).sum() == 3
 
 
 def test_a_named_column_is_used_whatever_it_is_called() -> None:
@@ -70,10 +74,14 @@ def test_a_named_column_is_used_whatever_it_is_called() -> None:
 @pytest.mark.parametrize(
     ("columns", "options", "words"),
     [
-        ({"w": ["1", "many"]}, {"weight_column": "w"}, "column 'w', row 2: 'many' is not a number, so no weight"),
-        ({"t": ["2024-05-31", "soon"]}, {"time_column": "t"}, "column 't', row 2: 'soon' is not a time; write numbers"),
+        ({"w": ["1", "many"]}, {"weight_column": "w"}, "column 'w', row 2: 'many' is not a number"),
+        ({"t": ["2024-05-31", "soon"]}, {"time_column": "t"}, "column 't', row 2: 'soon' is not a date"),
         ({"x": [1.0, float("inf")]}, {}, "column 'x', row 2 is infinite"),
-        ({"x": ["1", "2", "n.b."]}, {}, r"column 'x', row 3: 'n.b.' is not a number.*category=\['x'\] or ignore="),
+        (
+            {"x": ["1", "2", "n.b."]},
+            {},
+            r"column 'x', row 3: 'n.b.' is not a number.*category=\['x'\] to read.* or ignore=",
+        ),
     ],
 )
 def test_cells_that_do_not_fit_are_refused(columns: dict[str, Any], options: dict[str, Any], words: str) -> None:
@@ -193,15 +201,6 @@ def test_core_numbers_skip_levels_and_reach_isolated_nodes() -> None:
     assert cores.tolist() == [2.0] * 3 + [29.0] * 30 + [11.0] * 12 + [0.0]
 
 
-@pytest.fixture(scope="module")
-def rows() -> tuple[np.ndarray, np.ndarray]:
-    """Return rows with duplicates, opposite pairs, self-loops and nodes without rows; one has more than all others."""
-    rng = np.random.default_rng(1)
-    source, target = rng.integers(0, 60, 700), (rng.random(700) ** 2 * 60).astype(np.int64)
-    hub = np.concatenate([np.zeros(100, dtype=np.int64), np.full(9, 3)])
-    return np.concatenate([source, hub]), np.concatenate([target, np.arange(109) % 60])
-
-
 def payments(**columns: Any) -> pl.DataFrame:
     return pl.DataFrame({"from": list("abcab"), "to": list("bcaca"), **columns})
 
@@ -224,18 +223,57 @@ def test_amounts_of_several_currencies_are_compared_with_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dates", "pattern", "filled"),
+    ("columns", "unit"),
     [
-        (["01.03.2024", "02.03.2024", "03.03.2024", "04.03.2024", None], "%d.%m.%Y", "02.03.2024"),
-        (["2024-03-13 08:00", "2024-03-14", "2024-03-15", "2024-03-16", None], "%Y-%m-%d", "2024-03-14"),
-        (["03/13/2024", "03/14/2024", "03/15/2024", "03/16/2024", None], "%m/%d/%Y", "03/14/2024"),
+        ({"Betrag (EUR)": ["1,50", "2,50", "3,50", "4,50"]}, ("EUR",)),
+        ({"amount_usd": [1.5, 2.5, 3.5, 4.5]}, ("USD",)),
+        ({"Amount ($)": [1.5, 2.5, 3.5, 4.5]}, ("USD",)),
+        ({"amount": ["R$ 1,50", "R$ 2,50", "R$ 3,50", "R$ 4,50"]}, ("BRL",)),
+        ({"amount": [1.5, 2.5, 3.5, 4.5], "Whg": ["EUR", "EUR", "CHF", "CHF"]}, ("CHF", "EUR")),
+        ({"amount": [1.5, 2.5, 3.5, 4.5], "kind": ["EUR", "EUR", "card", "card"]}, ()),
     ],
 )
-def test_dates_are_shown_as_the_file_writes_them(dates: list[str | None], pattern: str, filled: str) -> None:
-    notices: list[str] = []
-    graph = load(payments(day=dates), notices=notices)
-    assert graph.events.dates == pattern
-    assert f"Column 'day' of the edge list: filled 1 empty cell with the median, {filled}." in notices
+def test_the_currency_is_known_by_the_codes_in_a_column_a_header_or_the_cells(
+    columns: dict[str, Any], unit: tuple[str, ...]
+) -> None:
+    rows = pl.DataFrame({"source": list("abca"), "target": list("bcac"), **columns})
+    assert load(rows, notices=[]).events.currencies == unit
+
+
+def test_numbers_of_payments_and_free_text_are_left_out_unless_named() -> None:
+    """What hardly ever repeats says nothing about a node; copies of a row are named, because they count twice."""
+    rows = pl.DataFrame(
+        {
+            "source": list("abcd") * 5, "target": list("bcda") * 5, "amount": [*range(1, 20), 1],
+            "Invoice No": [f"A{row}" for row in range(19)] + ["A0"], "channel": ["web", "shop"] * 10,
+            "memo": [f"see {row // 2}" for row in range(18)] + ["rent", None], "Trans-Nr.": [*range(500, 538, 2), 500],
+        }
+    )  # fmt: skip
+    graph = load(rows, notices=(notices := []))
+    assert not [name for name in graph.attribute_names if name.startswith(("Invoice", "Trans", "memo"))]
+    assert "Column 'Invoice No' only identifies rows and is left out." in notices
+    assert (
+        "Column 'memo' has 10 different values in 19 rows and is left out; pass category=['memo'] to keep it."
+        in notices
+    )
+    kept = load(rows, category=["memo"], notices=[])
+    assert "memo sent, different values for its count" in kept.attribute_names
+    copied = pl.concat([rows, rows[3:5]])
+    load(copied, notices=(notices := []))
+    said = "2 rows are exact copies of earlier rows, first row 21, and counted again; remove what was not meant."
+    assert said in notices and "21 rows" not in str(notices)
+
+
+@pytest.mark.parametrize(
+    ("dates", "pattern"),
+    [
+        (["01.03.2024", "02.03.2024", "03.03.2024", "04.03.2024", None], "%d.%m.%Y"),
+        (["2024-03-13 08:00", "2024-03-14", "2024-03-15", "2024-03-16", None], "%Y-%m-%d"),
+        (["03/13/2024", "03/14/2024", "03/15/2024", "03/16/2024", None], "%m/%d/%Y"),
+    ],
+)
+def test_dates_are_shown_as_the_file_writes_them(dates: list[str | None], pattern: str) -> None:
+    assert load(payments(day=dates), notices=[]).events.dates == pattern
 
 
 @pytest.mark.parametrize(

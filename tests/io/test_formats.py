@@ -19,7 +19,7 @@ WRITTEN = [".csv", ".tsv", ".csv.gz", ".parquet", ".mat", ".npz", ".graphml"]
 
 IDS = [
     *("a", "=1+1", "-x", "'q", "Zoë", "p q", "007", "1", "1.5", "x,y", 'say "hi"', "中文", "😀", "line\nbreak", "nan"),
-    "#c",
+    *("#c", "None", "null", "5.0", "2024-02-30", "Zoe\u0308", "TRUE", "1e5", "%", "a;b", "a\tb", "مرحبا", " b", "b "),
 ]
 NAMES = ["age", "label", "x y", "=cmd", "city=Oslo", "name", "time", "node_type", "is_fraud", "tx_id", "amount", "y"]
 
@@ -32,6 +32,9 @@ def some_graph(seed: int) -> AttributedGraph:
 
     def maybe(values: Any) -> Any:
         return values if rng.random() < 0.6 else None
+
+    def gaps(values: Any) -> Any:
+        return np.where(rng.random(np.shape(values)) < 0.2, np.nan, values)
 
     attributes: Any = rng.normal(size=(n_nodes, n_columns)) * 10.0 ** rng.integers(-5, 6, size=(1, n_columns))
     attributes = attributes.astype(np.float32) if rng.random() < 0.3 else attributes.round(3)
@@ -46,8 +49,8 @@ def some_graph(seed: int) -> AttributedGraph:
         node_types=maybe(rng.choice(["user", "item", ""], n_nodes).tolist()),
         node_names=maybe(rng.permutation(IDS)[:n_nodes].tolist()),
         edge_weight=maybe(rng.normal(size=n_rows).round(1) if seed % 2 else rng.integers(0, 2, n_rows)),
-        edge_time=maybe(rng.uniform(1.6e9, 1.7e9, n_rows) if seed % 3 else rng.integers(0, 50, n_rows)),
-        edge_attributes=rng.normal(size=(n_rows, n_edge_columns)) if n_edge_columns else None,
+        edge_time=maybe(gaps(rng.uniform(1.6e9, 1.7e9, n_rows)) if seed % 3 else rng.integers(0, 50, n_rows)),
+        edge_attributes=gaps(rng.normal(size=(n_rows, n_edge_columns))) if n_edge_columns else None,
         edge_attribute_names=[name for name in rng.permutation(NAMES) if name != "time"][:n_edge_columns],
     )  # fmt: skip
 
@@ -61,7 +64,8 @@ def facts(graph: AttributedGraph) -> dict[str, Any]:
     nodes = zip(ids, attributes.astype(float).tolist(), *values, strict=True)
     ends = (sorted((ids[a], ids[b])) if not graph.directed else [ids[a], ids[b]] for a, b in graph.edges.T.tolist())
     data = (graph.edge_weight, graph.edge_time, graph.edge_attributes)
-    edges = zip(ends, *([None] * graph.n_edges if v is None else v.tolist() for v in data), strict=True)
+    values = ([None] * graph.n_edges if v is None else np.nan_to_num(v, nan=-1e99).tolist() for v in data)
+    edges = zip(ends, *values, strict=True)
     names = (graph.attribute_names, graph.edge_attribute_names, graph.directed)
     return {"names": names, "nodes": sorted(nodes), "edges": sorted(edges)}
 

@@ -26,10 +26,27 @@ def test_one_node_stays_one_node(tmp_path: Path, suffix: str) -> None:
         assert sum(each.startswith("Left out 1 row without a node id, first row") for each in notices) == 2
 
 
+def test_ids_that_lost_digits_are_refused() -> None:
+    edges = pl.DataFrame({"source": [1, 2], "target": [2.0**53 + 2, 2.0]})
+    with pytest.raises(ValueError, match=r"column 'target', row 1: .* has lost digits"):
+        load(edges)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_words_for_a_missing_id_are_no_node(tmp_path: Path, suffix: str) -> None:
+    words = ["a", "NaN", "null", "None", "N/A", "#N/A", "b", "NA", "nil"]
+    frame = pl.DataFrame({"source": words, "target": ["c"] * 9})
+    path, notices = tmp_path / f"edges{suffix}", list[str]()
+    (frame.write_csv if suffix == ".csv" else frame.write_parquet)(path)
+    assert load(path, notices=notices).node_ids.tolist() == ["NA", "a", "b", "c", "nil"]
+    assert "Left out 5 rows without a node id, first row 2." in notices
+
+
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
         (["001", "1", "x"], "2 node ids, such as '001' and '1', differ only in leading zeros"),
+        (["DE00 01", "DE0001", "x"], "such as 'DE00 01' and 'DE0001', differ only in spaces, commas, quotes or a plus"),
         (["Zo\u00eb", "Zoe\u0308", "x"], "differ only in how accents are encoded and are read as different nodes"),
         (["ann", "an\u200bn", "x"], r"such as 'ann' and 'an\u200bn', differ only in characters that are not seen"),
     ],

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -35,6 +36,8 @@ def loaded(path: Path, **options: object) -> tuple[AttributedGraph, list[str]]:
         ("from,to,when", "{a},{b},{day} Mar 2024", MARCH, DAY),
         ("from,to,when", '{a},{b},"Fri, March {day}, 2024 02:00"', MARCH + 7200, DAY),
         ("from,to,date", "{a},{b},202403{day:02}", MARCH, DAY),
+        ("from,to,timestamp", "{a},{b},202403{day:02}0130", MARCH + 5400, DAY),
+        ("from,to,timestamp", "{a},{b},202403{day:02}013005", MARCH + 5405, DAY),
         ("from,to,timestamp", "{a},{b},{i}709251200000", None, None),
         ("from,to,ts", "{a},{b},17092512{i:02}000", MARCH, 1.0),
         ("from,to,ts", "{a},{b},17092512{i:02}000000", MARCH, 1.0),
@@ -51,6 +54,13 @@ def test_times_are_read_in_every_usual_form(
         assert times == pytest.approx([first + step * i for i in range(12)])
 
 
+def test_numbers_in_text_are_times_and_a_time_may_be_a_category() -> None:
+    days = [f"202403{day:02}" for day in range(1, 7)] * 2
+    edges = pl.DataFrame({"from": [a for a, _ in PAIRS], "to": [b for _, b in PAIRS], "day": days, "amount": range(12)})
+    assert min(load(edges, notices=[]).events.time) == MARCH
+    assert load(edges, category=["day"], notices=[]).events.time is None
+
+
 def test_units_of_numeric_times_are_stated(tmp_path: Path) -> None:
     _, notices = loaded(table(tmp_path / "a.csv", "from,to,ts", "{a},{b},17092512{i:02}000"))
     assert "Read the times in column 'ts', such as 1709251200000, as milliseconds." in notices
@@ -65,6 +75,14 @@ def test_lines_above_a_table_are_left_out(tmp_path: Path) -> None:
     assert "Left out 1 line above the table in edges.csv: 'Payments of 2024'." in notices
     marked = table(tmp_path / "marked.csv", "from;to;amount", "{a};{b};{i},5", before="sep=;\n")
     assert sorted(loaded(marked)[0].edge_attributes.ravel().tolist()) == [i + 0.5 for i in range(12)]
+
+
+def test_a_comma_at_the_end_of_every_row_does_not_cost_the_header(tmp_path: Path) -> None:
+    for title in ("", "Payments\n"):
+        path = table(tmp_path / "edges.csv", "from,to,amount", "{a},{b},{i},", before=title)
+        graph, notices = loaded(path)
+        assert graph.events is not None and sorted(graph.events.amount) == list(range(12))
+        assert any("above the table" in notice for notice in notices) == bool(title)
 
 
 def test_spaces_after_commas_belong_to_no_id(tmp_path: Path) -> None:
@@ -101,8 +119,69 @@ def test_codes_with_leading_zeros_are_categories_and_free_text_is_no_name(tmp_pa
     (tmp_path / "nodes.csv").write_text("\n".join(["id,zip,notes", *rows]))
     graph, notices = loaded(edges, nodes=str(tmp_path / "nodes.csv"))
     assert {"zip=01000", "zip=01001", "zip=01002"} <= set(graph.attribute_names)
-    assert "Column 'zip' holds codes with leading zeros; they are read as categories." in notices
+    assert "Column 'zip' holds codes with leading zeros, which are not read as numbers." in notices
     assert graph.node_names is None
+
+
+@pytest.mark.parametrize(
+    ("usual", "last"),
+    [
+        ("{i},2024-03-05 {at}", "{i},18 May 2024"),
+        ("{i},2024-03-05 {at}", "{i},2024年5月18日"),
+        ("{code},2024", "01,2024"),
+    ],
+)
+def test_the_order_of_rows_changes_nothing(usual: str, last: str, tmp_path: Path) -> None:
+    rows = [
+        f"n{i % 40},n{i * 7 % 41}," + usual.format(i=i % 9, code=10 + i % 9, at=f"0{i // 60}:{i % 60:02}")
+        for i in range(397)
+    ]
+    rows += [f"n{i},n40," + last.format(i=i) for i in range(3)]
+    graphs = []
+    for number, order in enumerate((rows, rows[::-1])):
+        (tmp_path / f"{number}.csv").write_text("\n".join(["from,to,branch,when", *order]))
+        graph, notices = loaded(tmp_path / f"{number}.csv")
+        pattern = None if graph.events is None else graph.events.dates
+        graphs.append((graph.attribute_names, graph.attributes.tolist(), notices[1:4], pattern))
+    assert graphs[0] == graphs[1]
+    assert not any("cannot be read" in notice for notice in graphs[0][2])
+
+
+def test_the_order_of_rows_does_not_choose_the_ends(tmp_path: Path) -> None:
+    rows = [f"a{i % 50},b{i % 60},{'c' if i < 150 else 'a'}{i * 3 % 50},{i}" for i in range(400)]
+    said = []
+    for number, order in enumerate((rows, rows[::-1], sorted(rows))):
+        (tmp_path / f"{number}.csv").write_text("\n".join(["k1,k2,k3,amount", *order]))
+        said.append(loaded(tmp_path / f"{number}.csv")[1][0])
+    assert said == ["Read edges from column 'k1' to column 'k3'."] * 3
+
+
+def test_a_header_below_and_currencies_in_other_letters(tmp_path: Path) -> None:
+    row = "{a},{b},{i}.5,2024-03-{day:02},"
+    rows = [row.format(a=a, b=b, i=i, day=i + 1) + ("EUR", "eur", "€")[i % 3] for i, (a, b) in enumerate(PAIRS)]
+    header = "from,to,amount,day,currency"
+    (tmp_path / "a.csv").write_text("\n".join([header, *rows[:6], header, *rows[6:]]))
+    graph, notices = loaded(tmp_path / "a.csv")
+    assert graph.node_ids.tolist() == PEOPLE
+    assert "Left out 1 row like the header, first row 7." in notices
+    assert graph.events is not None and graph.events.currencies == ("EUR",)
+    assert not any("currencies" in notice for notice in notices)
+
+
+def test_codes_with_leading_zeros_are_categories_in_every_format(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"from": PEOPLE * 2, "to": PEOPLE[1:] * 2 + PEOPLE[:2], "zip": ["01", "10", "11"] * 4})
+    frame.write_csv(tmp_path / "a.csv")
+    frame.write_parquet(tmp_path / "a.parquet")
+    frame.write_ndjson(tmp_path / "a.jsonl")
+    found = [loaded(tmp_path / f"a.{kind}") for kind in ("csv", "parquet", "jsonl")]
+    assert len({graph.attribute_names for graph, _ in found}) == 1
+    for _, notices in found:
+        assert "Column 'zip' holds codes with leading zeros, which are not read as numbers." in notices
+
+
+def test_padded_numbers_of_rows_are_no_codes(tmp_path: Path) -> None:
+    _, notices = loaded(table(tmp_path / "a.csv", "from,to,tx_id,amount", "{a},{b},0{i:02},{i}"))
+    assert "Column 'tx_id' only identifies rows and is left out." in notices
 
 
 @pytest.mark.parametrize(
@@ -142,3 +221,74 @@ def test_a_sheet_with_a_title_is_read_from_its_header_on(tmp_path: Path) -> None
     assert graph.edge_attribute_names == ("amount",)
     assert "Read edges from column 'payer' to column 'payee'." in notices
     assert "Left out 1 row above the table in book.xlsx: 'Payments of 2024'." in notices
+
+
+def test_amounts_have_their_currency_before_or_after_them_and_in_the_header(tmp_path: Path) -> None:
+    for sign, unit in (("R$ ", "BRL"), ("S/ ", "S/"), ("CHF ", "CHF"), ("₫", "₫"), ("Rs. ", "INR"), ("NT$", "NT$")):
+        graph, _ = loaded(table(tmp_path / "a.csv", "from;to;valor", "{a};{b};" + sign + "{day},50"))
+        assert sorted(graph.events.amount.tolist()) == [day + 0.5 for day in range(1, 13)]
+        assert graph.events.currencies == (unit,)
+    graph, notices = loaded(table(tmp_path / "b.csv", "from;to;Preço pago (R$)", "{a};{b};{day},50"))
+    assert graph.events.currencies == ("BRL",) and "as the amount of each edge" in " ".join(notices)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("Fraude avérée", "Oui Non"), ("Betrugsverdacht", "ja nein"), ("suspeito?", "sim não")]
+)
+def test_known_cases_are_recognized_in_other_languages(name: str, words: str, tmp_path: Path) -> None:
+    yes, no = words.split()
+    for cells in ((yes, no), (no, "")):
+        rows = [f"{a},{b},{cells[i % 2]}" for i, (a, b) in enumerate(PAIRS)]
+        (tmp_path / "edges.csv").write_text("\n".join([f"from,to,{name}", *rows]))
+        nodes = [f"{who},{cells[i % 2]},{i}" for i, who in enumerate(PEOPLE)]
+        (tmp_path / "nodes.csv").write_text("\n".join([f"id,{name},age", *nodes]))
+        graph, notices = loaded(tmp_path / "edges.csv", nodes=str(tmp_path / "nodes.csv"))
+        assert graph.attribute_names == ("age",)
+        assert sum("looks like ground truth" in each for each in notices) == 2
+
+
+def test_codes_that_nearly_nobody_shares_are_no_attributes(tmp_path: Path) -> None:
+    people = [f"p{i}" for i in range(60)]
+    edges = [f"{one},{other}" for one, other in zip(people, [*people[1:], people[0]], strict=True)]
+    (tmp_path / "edges.csv").write_text("\n".join(["from,to", *edges]))
+    rows = [f"{who},0{6000 + i},0{1000 + i % 55},{90000 + i % 55},{i % 9}" for i, who in enumerate(people)]
+    (tmp_path / "nodes.csv").write_text("\n".join(["id,Tél.,Code postal,zip,age", *rows]))
+    graph, notices = loaded(tmp_path / "edges.csv", nodes=str(tmp_path / "nodes.csv"))
+    assert graph.attribute_names == ("age",)
+    assert "Column 'Code postal' has 55 different values (more than 50) and is left out." in notices
+
+
+def test_cells_that_mean_empty_or_nothing_are_counted(tmp_path: Path) -> None:
+    empty = ["n.c.", "n/d", "s/d", "k.A."]
+    cells = [*empty, *map(str, range(8))]
+    rows = [f"{a},{b},{cell}" for (a, b), cell in zip(PAIRS, cells, strict=True)]
+    (tmp_path / "a.csv").write_text("\n".join(["from,to,amount", *rows]))
+    graph, _ = loaded(tmp_path / "a.csv")
+    assert int(np.isnan(graph.events.amount).sum()) == 4
+    rows[:3] = [f"{a},{b},{cell}" for (a, b), cell in zip(PAIRS, ["tbd", "wait", "tbd"], strict=False)]
+    (tmp_path / "a.csv").write_text("\n".join(["from,to,amount", *rows]))
+    with pytest.raises(ValueError, match=r"row 1: 'tbd' \(elsewhere 'wait'\) is not .* correct this and 2 other cells"):
+        loaded(tmp_path / "a.csv")
+
+
+def test_numbers_of_rows_are_no_ends_and_the_ids_of_the_node_table_are(tmp_path: Path) -> None:
+    for number in ("S{i:03}", "{i:03}", "S{mixed}"):
+        rows = [f"{number},A{i % 9},GAR{i % 7},B{i % 5},{i}.5".format(i=i, mixed=i * 37 % 101) for i in range(60)]
+        (tmp_path / "claims.csv").write_text("\n".join(["Sinistre,Assuré,Garage,Médecin,Montant", *rows]))
+        assert "Read edges from column 'Assuré' to column 'Garage'." in loaded(tmp_path / "claims.csv")[1]
+    (tmp_path / "doctors.csv").write_text("Médecin,age\n" + "\n".join(f"B{i},{40 + i}" for i in range(5)))
+    _, notices = loaded(tmp_path / "claims.csv", nodes=str(tmp_path / "doctors.csv"))
+    assert "Read edges from column 'Assuré' to column 'Médecin'." in notices
+    trees = [f"D{i:03},U{i // 2},red,{i}" for i in range(60)]  # every device has one owner
+    (tmp_path / "devices.csv").write_text("\n".join(["Gerät,Besitzer,Farbe,x", *trees]))
+    assert "Read edges from column 'Gerät' to column 'Besitzer'." in loaded(tmp_path / "devices.csv")[1]
+
+
+def test_a_second_time_is_not_summed_and_a_footer_is_no_edge(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "from|to|DateTime|UnixTimestamp", "{a}|{b}|2024-03-{day:02}|17092512{i:02}")
+    path.write_text(path.read_text() + "EOF|12 records\n")
+    graph, notices = loaded(path)
+    assert graph.node_ids.tolist() == PEOPLE
+    assert "Left out the last row, 'EOF' and '12 records', which has no other cell." in notices
+    assert not [name for name in graph.attribute_names if "Unix" in name and ("sum" in name or "mean" in name)]
+    assert graph.edge_attribute_names == ()

@@ -29,6 +29,6 @@ def test_the_rule_for_duplicates_is_stated(rule: str, words: str) -> None:
     edges = {"edge_weight": [1.0, 2.0, 4.0], "duplicates": rule}
     notice_merged(AttributedGraph.from_edges([0, 0, 1], [1, 1, 0], np.ones((2, 1)), **edges), kept, rule)
     assert kept == [
-        f"Merged 1 duplicate edge and {words}.",
+        f"1 row repeats a pair of nodes: merged the rows of each pair into one edge and {words}.",
         f"Merged 1 pair of opposite edges and {words}; pass directed=True to keep both.",
     ]

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import hopsight as hs
+from hopsight.canonical import Context
 from hopsight.explanations import Explainer
 from hopsight.explanations.relations import relation_reasons
 from hopsight.io.typed import view
@@ -42,6 +43,16 @@ def test_types_keep_their_ids_attributes_and_labels_apart() -> None:
     named = {tuple(graph.node_ids[pair]): name for pair, name in zip(graph.edges.T, relations, strict=True)}
     assert named[("user:1", "user:2")] == "paid" and named[("user:4", "card:y")] == "owns"
     assert graph.n_edges == 2 + 5 + 3
+
+
+def test_a_notice_about_one_of_several_tables_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "paid.csv").write_bytes("von;nach;ort\na;b;Köln\nb;c;Bonn\nc;a;Köln\n".encode("cp1252"))
+    (tmp_path / "graph.toml").write_text(
+        '[edges.paid]\nfile = "paid.csv"\nsource_type = "x"\ntarget_type = "x"\ndirected = false'
+    )
+    hs.load(tmp_path / "graph.toml")
+    said = [text for text in caplog.messages if "Windows-1252" in text]
+    assert said == ["paid: Read paid.csv as Windows-1252, because it is not UTF-8."]
 
 
 def test_columns_of_edges_between_types_are_summarized_without_counts_and_directions() -> None:
@@ -79,7 +90,8 @@ def test_popular_nodes_connect_nobody_and_count_less() -> None:
     many = pl.DataFrame({"u": [*range(40), 0, 1], "d": ["shop"] * 40 + ["phone"] * 2})
     seen = hs.load(edges={("user", "used", "device"): many}, rank="user", notices=[])
     assert seen.edges.tolist() == [[0], [1]]
-    assert seen.context.rarity[[0, 2], 0].tolist() == pytest.approx([1 + 1 / np.log2(40), 1 / np.log2(40)])
+    one_of_two = (1 - np.log2(0.5)) / np.log2(40) ** 2
+    assert seen.context.rarity[[0, 2], 0].tolist() == pytest.approx([1 + one_of_two, one_of_two])
 
 
 def test_the_order_of_rows_changes_no_bit() -> None:
@@ -167,6 +179,24 @@ def test_rows_that_name_a_node_again_are_not_counted_as_other_nodes(tmp_path: Pa
         reason = next(relation_reasons(known, 3))
         assert reason.sentence == "Has 10 shops in 18 rows; users usually have 4 in 8."
         assert reason.in_short == "10 shops in 18 rows; 4 in 8 are usual"
+
+
+def test_names_of_types_in_another_language_are_not_put_into_the_plural() -> None:
+    rows = [(user, f"h{(user + place) % 20}") for user in range(30) for place in range(4 + 6 * (user == 3))]
+    paid = pl.DataFrame(rows, schema=["k", "h"], orient="row")
+    kunden = pl.DataFrame({"id": np.arange(30), "alter": np.arange(30.0)})
+    graph = hs.load(nodes={"kunde": kunden}, edges={("kunde", "bezahlt", "haendler"): paid}, rank="kunde", notices=[])
+    many, shared = relation_reasons(graph, 3)
+    assert many.sentence == "Has 10 haendler; nodes of type 'kunde' usually have 4."
+    assert shared.sentence.startswith("Shares 10 haendler with ") and " kunde (" in shared.sentence
+
+
+def test_the_fewer_things_of_a_type_are_shared_by_as_many_the_more_one_counts() -> None:
+    """Of four shared devices, two users share three and five share one: (1 − log₂ ¼) / (log₂ 5)² = 0.556."""
+    links = [[0, 1, 2, 3, 4, 5, *range(5)], [0, 0, 1, 1, 2, 2, 3, 3, 3, 3, 3]]
+    counts, sharing = np.ones((6, 1)), [2, 2, 2, 5]
+    context = Context(counts, ["device"], ["device"], list("abcd"), [0] * 4, sharing, links, distinct=counts)
+    assert context.checked(6).rarity.ravel().round(3).tolist() == [1.556] * 5 + [1.0]
 
 
 def test_amounts_of_a_relation_between_two_types_are_attributes_and_a_notice_says_so() -> None:

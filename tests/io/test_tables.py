@@ -81,13 +81,6 @@ def test_the_id_of_a_node_is_found_by_name(tmp_path: Path, header: str, options:
     assert graph.attributes.tolist() == [[31], [42], [27]]
 
 
-def test_label_and_ignore_keep_columns_out(tmp_path: Path) -> None:
-    nodes = "id,age,fraud,note\nann,31,false,x\nbo,42,true,y\ncy,27,False,z\n"
-    graph = load(tmp_path, nodes=nodes, label="fraud", ignore=["note"])
-    assert graph.attribute_names == ("age",)
-    assert graph.labels.tolist() == [0, 1, 0]
-
-
 def test_duplicates_and_loops_are_counted(tmp_path: Path) -> None:
     graph = load(tmp_path, EDGES + "bo,ann\nann,ann\nann,bo\n")
     assert (graph.n_edges, graph.n_duplicates, graph.n_self_loops) == (2, 2, 1)
@@ -272,13 +265,10 @@ def test_the_number_of_a_booking_is_no_end_and_a_total_is_no_edge(tmp_path: Path
 
 
 def test_a_row_that_is_repeated_in_a_node_table_counts_once(tmp_path: Path) -> None:
-    """An export that lists a customer twice is read; two different rows of one customer are refused."""
     notices: list[str] = []
     graph = load(tmp_path, "source,target\na,b\nb,c\n", "id,age\na,30\nb,40\nb,40\nc,50\n", notices=notices)
     assert (graph.node_ids.tolist(), graph.attributes[:, 0].tolist()) == (["a", "b", "c"], [30, 40, 50])
     assert "Left out repeated rows of nodes: 1." in notices
-    with pytest.raises(ValueError, match="node 'b' has two rows"):
-        load(tmp_path, "source,target\na,b\nb,c\n", "id,age\na,30\nb,40\nb,41\nc,50\n")
 
 
 @pytest.mark.parametrize("number", ["Trans-Nr.", "txn_ref", "Belegnummer"])

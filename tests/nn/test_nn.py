@@ -33,18 +33,6 @@ def test_normalized_adjacency_of_a_directed_edge_and_an_isolated_node() -> None:
     np.testing.assert_allclose(normalized_adjacency(arc).toarray(), expected, rtol=1e-6)
 
 
-def test_one_layer_by_hand() -> None:
-    """Two connected nodes: Â is 1/2 everywhere, so Z = mean(X) W + b for both."""
-    propagate = propagation(sp.csr_array(np.array([[0, 1], [1, 0]])), directed=False, device=CPU)
-    gcn = GCN(2, 2, 1, generator=torch.Generator())
-    with torch.no_grad():
-        gcn.weights[0].copy_(torch.tensor([[1.0, -1.0], [2.0, 0.5]]))
-        gcn.biases[0].copy_(torch.tensor([0.5, 0.0]))
-    z = gcn(propagate(torch.tensor([[1.0, 2.0], [3.0, -6.0]])), [])
-    # the mean row is (2, -2): 2·1 − 2·2 + 0.5 = −1.5 and −2 − 1 = −3; the last layer is linear, nothing is cut off
-    torch.testing.assert_close(z, torch.tensor([[-1.5, -3.0], [-1.5, -3.0]]))
-
-
 @pytest.mark.parametrize("directed", [False, True])
 def test_three_layers_equal_dense_algebra(random_graph: AttributedGraph, directed: bool) -> None:
     adjacency = sp.triu(random_graph.adjacency).tocsr() if directed else random_graph.adjacency

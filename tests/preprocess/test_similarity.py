@@ -115,20 +115,6 @@ def test_shares_are_those_of_brute_force(cosine: bool, rng: np.random.Generator)
     assert ((found >= 0) & (found <= 1)).all() and np.corrcoef(found, expected)[0, 1] > 0.995
 
 
-def test_three_references_by_hand() -> None:
-    """From 0 the references 1, 2, 9 are 1, 2 and 9 away, from 10 they are 9, 8 and 1 away."""
-    attributes = np.array([[0.0], [10.0], [1.0], [2.0], [9.0], [2.5]])
-    chosen = References.choose(attributes, np.array([2, 3, 4]), cosine=False)
-    assert chosen.rows.ravel().tolist() == [1.0, 2.0, 9.0]
-    knots = chosen.knots(attributes[:2])
-    assert knots[0, [0, -1]].tolist() == [1.0, 81.0] and knots[1, [0, -1]].tolist() == [1.0, 81.0]
-    alike, unlike = chosen.relative_dissimilarity(attributes, np.array([[2, 0], [2, 1]]))
-    assert unlike == 1.0
-    assert (
-        alike == (chosen.knots(attributes[2:3]) == 0.0).mean() / 2
-    )  # the node itself is a reference: a tie counts half
-
-
 def test_a_dense_crowd_is_judged_by_its_own_distances(rng: np.random.Generator) -> None:
     """Half a unit is far within a crowd, and near for nodes that are far from everybody."""
     attributes = np.concatenate([0.01 * rng.normal(size=(300, 2)), 50.0 * rng.normal(size=(300, 2))])

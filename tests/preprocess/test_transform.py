@@ -18,7 +18,6 @@ from hopsight.preprocess.transform import (
     column_moments,
     column_quantiles,
     principal_axes,
-    rank_spread,
     ranked,
     row_scaled,
 )
@@ -32,13 +31,6 @@ def as_given(kind: str, matrix: np.ndarray) -> Any:
 
 def to_dense(matrix: Any) -> np.ndarray:
     return matrix.toarray() if sp.issparse(matrix) else matrix
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_moments_by_hand(kind: str) -> None:
-    mean, deviation = column_moments(as_given(kind, TABLE))
-    np.testing.assert_allclose(mean, [4.0, 2.0, 5.0])
-    np.testing.assert_allclose(deviation, [np.sqrt(5.0), np.sqrt(12.0), 5.0])  # nothing to divide a constant by
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -69,16 +61,6 @@ def test_values_are_clipped_at_five_deviations(kind: str) -> None:
     assert clipped(matrix, np.array([1.0]), np.array([2.0])).tolist() == [[1.0], [-5.0], [5.0]]
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_a_bag_of_words_is_not_scaled(kind: str) -> None:
-    words = np.zeros((10, 20))
-    words[np.arange(10), np.arange(10) * 2] = 3.0
-    assert choose_scaling(as_given(kind, words)) == "none"
-    words[0, 1] = -1.0  # a count is never negative
-    assert choose_scaling(as_given(kind, words)) == "standard"
-    assert choose_scaling(as_given(kind, np.abs(TABLE))) == "standard"
-
-
 def test_stored_zeros_do_not_count_as_words() -> None:
     stored = sp.csr_array((np.zeros(100), np.tile(np.arange(10), 10), np.arange(0, 101, 10)), shape=(10, 10))
     assert stored.nnz == 100 and choose_scaling(stored) == "none"
@@ -92,13 +74,6 @@ def test_mixed_is_values_beside_ranks_at_half_weight() -> None:
     assert both.shape == (1000, 2) and transform.n_outputs == 2
     np.testing.assert_allclose(both[::250, 0], (np.arange(4) - 1.5) / np.sqrt(1.25))
     np.testing.assert_allclose(both[::250, 1], both[::250, 0] / 2, atol=2e-3)
-
-
-def test_ranks_of_a_constant_column_are_zero_and_an_outlier_has_no_weight() -> None:
-    quantiles = column_quantiles(np.column_stack([np.ones(100), np.append(np.arange(99.0), 1e9)]))
-    ranks = ranked(np.array([[1.0, 98.0], [1.0, 1e9]]), quantiles) / rank_spread(quantiles)
-    assert ranks[:, 0].tolist() == [0.0, 0.0]
-    assert 0 < ranks[1, 1] - ranks[0, 1] < 0.1
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -161,16 +136,11 @@ def test_columns_are_matched_by_name_in_any_order(
     assert difference <= 1e-9 * abs(expected).max()
 
 
-def test_a_missing_column_is_refused_by_name(X: np.ndarray) -> None:
-    with pytest.raises(ValueError, match=r"lacks 2 attribute.*first 'column 0'"):
-        fit(X).apply(X[:, 2:], NAMES[2:])
-
-
 def test_auto_standardizes_numbers_but_not_words(X: np.ndarray, rng: np.random.Generator) -> None:
     assert fit(X).scaling == "standard"
     words = sp.csr_array((rng.random((50, 9)) < 0.05).astype(float))
     transform = fit(words)
-    assert transform.scaling == "none"
+    assert transform.scaling == "none" and fit(-words).scaling == "standard"  # a count is never negative
     assert sp.issparse(transform.apply(words, NAMES))  # neither centered nor projected: still sparse
     np.testing.assert_array_equal(transform.apply(words, NAMES).toarray(), words.toarray())
 
@@ -181,13 +151,6 @@ def test_the_unit_of_the_attributes_does_not_matter(X: np.ndarray, scaling: str,
     expected = fit(X, scaling=scaling, n_components=3).apply(X, NAMES)
     found = fit(X * unit, scaling=scaling, n_components=3).apply(X * unit, NAMES)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
-
-
-def test_bad_settings_are_refused(X: np.ndarray) -> None:
-    with pytest.raises(ValueError, match=r"scaling must be one of .*, got 'standart'; did you mean standard\?"):
-        fit(X, scaling="standart")
-    with pytest.raises(ValueError, match="n_components must be at least 1, got 0"):
-        fit(X, n_components=0)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -228,20 +191,10 @@ def test_types_of_another_graph_must_be_known() -> None:
             transform.apply(np.ones((1, 1)), ["x"], others)
 
 
-def matrix_of(n_rows: int, n_columns: int, density: float, rng: np.random.Generator) -> np.ndarray:
-    """Return rows around a few directions of clearly different length, so that the leading axes are well defined."""
-    strengths = np.array([9.0, 6.0, 4.0, 2.5])
-    rows = rng.normal(size=(n_rows, 4)) * strengths @ rng.normal(size=(4, n_columns))
-    return (rows + 3.0 + 0.1 * rng.normal(size=rows.shape)) * (rng.random(rows.shape) < density)
-
-
-def test_axes_are_orthonormal_and_their_sign_is_fixed(rng: np.random.Generator) -> None:
-    X = matrix_of(60, 20, 1.0, rng)
-    axes = principal_axes(X, X.mean(axis=0), np.ones(20), 6, rng=rng)
-    np.testing.assert_allclose(axes @ axes.T, np.eye(6), atol=1e-9)
-    assert (axes[np.arange(6), abs(axes).argmax(axis=1)] > 0).all()
-    upside_down = principal_axes(-X, -X.mean(axis=0), np.ones(20), 6, rng=rng)
-    np.testing.assert_allclose(upside_down, axes, atol=1e-9)
+def test_the_sign_of_every_axis_is_fixed(X: np.ndarray, rng: np.random.Generator) -> None:
+    axes = principal_axes(X, X.mean(axis=0), np.ones(9), 4, rng=rng)
+    assert (axes[np.arange(4), abs(axes).argmax(axis=1)] > 0).all()
+    np.testing.assert_allclose(principal_axes(-X, -X.mean(axis=0), np.ones(9), 4, rng=rng), axes, atol=1e-9)
 
 
 def test_a_large_sparse_matrix_stays_sparse(rng: np.random.Generator) -> None:

@@ -37,7 +37,7 @@ def test_groups_and_edges_say_what_their_nodes_share_or_not(opened_with_evidence
     assert IMAGE in column(page, "Groups", 3)[0]
     assert all(words for words in column(page, "Groups", 6))
     assert all(" / " in words for words in column(page, "Edges most out of place", 8))
-    scores = [float(cell) for cell in column(page, "Edges most out of place", 7)]
+    scores = [float(cell) for cell in column(page, "Edges most out of place", 4)]
     assert scores == sorted(scores, reverse=True)
     page.locator('table[aria-label="Groups"] a', has_text="user-007").click()
     has_chosen(page, "user-007")
@@ -48,6 +48,8 @@ def test_evidence_fits_the_page_at_every_size(opened_with_evidence: Any) -> None
     rights = "all => all.map(part => part.getBoundingClientRect().right)"
     for width, _ in each_look(page):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        cut = "all => all.filter(box => box.scrollWidth > box.clientWidth).map(box => box.getAttribute('aria-label'))"
+        assert (width, page.locator(".scroll").evaluate_all(cut)) == (width, [])  # no table hides a column
         right = page.locator("#node").evaluate("box => box.getBoundingClientRect().right")
         assert max(page.locator(".evidence li > *").evaluate_all(rights)) <= right
         colors = page.locator(".evidence .strength i").evaluate_all(
@@ -150,7 +152,7 @@ def test_what_is_shown_is_saved_as_csv_that_begins_no_formula(
     assert len((tmp_path / "one.csv").read_text(encoding="utf-8-sig").splitlines()) == 2
 
 
-def test_contents_keys_words_files_and_the_curve(opened_with_evidence: Any) -> None:
+def test_contents_keys_words_and_files(opened_with_evidence: Any) -> None:
     page = opened_with_evidence
     links = page.locator(".contents a")
     assert links.all_inner_texts()[:3] == ["At a glance", "Most anomalous nodes", "Scores"]
@@ -165,8 +167,6 @@ def test_contents_keys_words_files_and_the_curve(opened_with_evidence: Any) -> N
     assert "out of place" in page.locator("#tip").inner_text()
     hrefs = page.locator(".files a").evaluate_all("all => all.map(link => link.getAttribute('href'))")
     assert hrefs == ["scores.csv", "run.json"]
-    page.locator("figure .step .reach").nth(29).hover()
-    assert page.locator("#tip").inner_text().split("\n") == ["Epoch 30", "loss 1.508"]
 
 
 def test_axe_finds_no_serious_violation(opened_with_evidence: Any) -> None:
@@ -179,15 +179,15 @@ def test_names_are_shown_and_found_beside_ids(
 ) -> None:
     suspected.graph_ = dataclasses.replace(suspected.graph_, node_names=[f"Person {node}" for node in range(80)])
     page = show(write_report, suspected, explain_top(suspected, suspected.graph_, 5), record)
-    assert column(page, "Most anomalous nodes", 3)[:2] == ["Person 3", "Person 4"]
+    assert [cell.split("\n")[0] for cell in column(page, "Most anomalous nodes", 2)[:2]] == ["Person 3", "Person 4"]
     assert page.locator("#chosen .title").inner_text() == "Person 3"
-    assert page.locator(".suspects li a").first.inner_text() == f"Person 3 ({IMAGE})"
+    assert page.locator(".suspects li a").first.inner_text().split() == ["Person", "3", *IMAGE.split()]
     find = page.get_by_placeholder("Go to a node")
     find.fill("person 61")  # neither explained nor flagged
     find.press("Enter")
     page.locator("#chosen .title", has_text="Person 61").wait_for()
     page.get_by_placeholder("Search the nodes").fill("person 4")
-    assert {name[:8] for name in column(page, "Most anomalous nodes", 3)} == {"Person 4"}
+    assert {name[:8] for name in column(page, "Most anomalous nodes", 2)} == {"Person 4"}
 
 
 def test_types_have_shapes_and_can_be_hidden(show: Show, record: dict[str, Any], explain_top: ExplainTop) -> None:

@@ -77,7 +77,7 @@ def test_the_summary_says_what_was_found_and_what_was_not_judged(
     assert "The most anomalous node is <img src=x onerror=alert(1)>. It differs most in " in text
     farthest = int(np.argmax(judged.edge_hop_))
     source, target = judged.graph_.node_ids[judged.graph_.edges[:, farthest]]
-    assert f"The edge most out of place is {source} – {target}: its ends look 4.0 hops apart" in text
+    assert f"The edge most out of place is {source} – {target}: looks 4.0 hops apart" in text
     assert "1 node has no edges and was not judged" in text
     assert "2 of the 3 known anomalies are among the first 3 nodes (ROC-AUC 0.910)" in text
 
@@ -174,12 +174,6 @@ def test_tables_figures_and_cells_are_in_the_file(tmp_path: Path) -> None:
     for figure in data["figures"]:
         assert base64.b64decode(figure["image"].removeprefix("data:image/svg+xml;base64,")).decode() == SVG
     assert "alert(3)" not in text
-
-
-def test_a_table_with_a_short_row_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="'ROC-AUC' must have 2 values, got a row with 1"):
-        write_bench_page(tmp_path / "bench.html", [], [TABLE | {"rows": [["HCM"]]}], [])
-    assert not list(tmp_path.iterdir())
 
 
 def test_the_page_holds_its_values_and_no_path(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_a_node_comes_with_sentences_picture_attributes_and_history(session: Ses
     page = found["page"]
     place = first["place"]
     assert page["nodes"][place][0] == IMAGE
-    assert page["reasons"][place]["sentences"][0].startswith("It is")
+    assert page["reasons"][place]["sentences"][0].startswith("It ranks 1 of ")
     assert page["egos"][place]["total"] == session.graph.degrees[place]
     assert [row[:2] + row[3:] for row in found["history"]] == [["anomalous", "ann", "a note", False]]
     with pytest.raises(ValueError, match="no node at place"):

@@ -102,6 +102,22 @@ def test_a_redacted_table_of_the_user_is_neither_removed_nor_replaced(
     assert (tmp_path / "run" / "redacted.csv").read_text() == "mine"
 
 
+@pytest.mark.parametrize("name", ["redacted.csv", "scores-learned.csv", "model/notes.txt"])
+def test_a_file_that_the_user_adds_to_a_finished_run_is_kept(
+    name: str, tmp_path: Path, random_graph: AttributedGraph
+) -> None:
+    write_npz(random_graph, tmp_path / "graph.npz")
+    request, folder = Request(source=Source(path=str(tmp_path / "graph.npz")), detector="lof"), tmp_path / "run"
+    detect(request, folder)
+    (folder / name).write_text("mine")
+    with pytest.raises(ValueError, match=f"already has {name}, which hopsight did not write"):
+        detect(request, folder)
+    if name == "redacted.csv":
+        with pytest.raises(ValueError, match="which hopsight did not write"):
+            write_redacted(folder)
+    assert (folder / name).read_text() == "mine"
+
+
 def run_folder(folder: Path, rows: str, **record: object) -> Path:
     folder.mkdir()
     (folder / "scores.csv").write_text("node,rank,score,flagged,judged\n" + rows, encoding="utf-8")

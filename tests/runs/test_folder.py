@@ -188,9 +188,9 @@ def test_notices_are_collected_once_from_logs_and_warnings() -> None:
     logger = logging.getLogger("hopsight.somewhere")
     level = logging.getLogger("hopsight").level
     with collected(said.append) as seen:
-        logger.info("column %s is left out", "weight")
-        logger.info("column %s is left out", "weight")
-        logger.debug("not important")
+        logger.warning("column %s is left out", "weight")
+        logger.warning("column %s is left out", "weight")
+        logger.info("not important")
         warnings.warn("a library warns", stacklevel=1)
         warnings.warn("for developers only", DeprecationWarning, stacklevel=1)
     assert seen == said == ["column weight is left out", "a library warns"]

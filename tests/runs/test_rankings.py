@@ -19,7 +19,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.io import write
 from hopsight.io.npz import write_npz
-from hopsight.runs.detect import Values, averaged, detect, rerun
+from hopsight.runs.detect import averaged, detect, rerun
 from hopsight.runs.finished import explain
 from hopsight.runs.folder import CHECKPOINT, read_record
 from hopsight.runs.request import Request, Source
@@ -83,7 +83,7 @@ def test_a_rerun_repeats_all_fits_and_no_checkpoint_is_left(repeated: Path) -> N
 
 def test_the_rule_is_applied_to_the_mean_score() -> None:
     model = DETECTORS["hcm"](contamination=0.25)
-    fits = [Values(np.array([4.0, 1.0, 0.0, 2.0]), {}), Values(np.array([0.0, 9.0, 1.0, 2.0]), {})]
+    fits = [(np.array([4.0, 1.0, 0.0, 2.0]), {}), (np.array([0.0, 9.0, 1.0, 2.0]), {})]
     shown = averaged(model, fits, top=2)
     assert shown.decision_score_.tolist() == [2.0, 5.0, 0.5, 2.0]
     assert shown.label_.tolist() == [0, 1, 0, 0]
@@ -180,7 +180,10 @@ def test_a_column_of_known_cases_is_learned_from_and_never_an_attribute(
     assert record["distinguishes"][0]["feature"] == "amount" and record["distinguishes"][0]["direction"] == "higher"
     report = (out / "report.html").read_text()
     assert "What distinguishes known anomalies: amount (higher; " in report and "By the labels so far" in report
-    assert f" labels and {curve[-1]['roc_auc']:.2f} with {n_known}." in report or "more labels would help" in report
+    assert (
+        f"ROC-AUC is {curve[-1]['roc_auc']:.2f} with all {n_known} labels" in report
+        or "more labels would help" in report
+    )
     pl.DataFrame({**table, "refunded": fraud * 1.0}).write_csv(tmp_path / "nodes.csv")
     assert main([*asked, "--learn-from", "case", "--out", str(tmp_path / "leak")]) == 0
     asks = "refunded predicts case alone, ROC-AUC 1.000: is it known before the fact?"

@@ -1,10 +1,11 @@
-"""One Spark session with two cores for all tests, and one detection that many of them inspect."""
+"""One Spark session for all tests, and one detection that many of them inspect."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.io import write
 from hopsight.spark.session import missing_requirement
-from spark_stages import QUICK, CommandRun, quick_options
+from spark_stages import QUICK, QUICK_JAVA, CommandRun, quick_options, without_compiler
 from toys import two_groups
 
 
@@ -36,13 +37,11 @@ def spark() -> Iterator[Any]:
         pytest.skip(absent)
     from hopsight.spark.session import open_session, run_settings
 
-    quick = "--driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' pyspark-shell"  # for a short life
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patched:
         warnings.simplefilter("ignore")  # pyspark leaves sockets open while it starts
-        patched.setenv("PYSPARK_SUBMIT_ARGS", quick)
-        session = open_session("local[2]")
-        for name, value in {"wholeStage": "false", "factoryMode": "NO_CODEGEN"}.items():
-            session.conf.set(f"spark.sql.codegen.{name}", value)  # to compile a query takes longer than to run it
+        patched.setenv("PYSPARK_SUBMIT_ARGS", f"--driver-java-options '{QUICK_JAVA}' pyspark-shell")
+        session = open_session("local[1]")  # other tests run beside these
+        without_compiler(session)
     with run_settings(session):  # those of Spark would make 200 tasks of a few rows
         yield session
     session.stop()
@@ -82,9 +81,12 @@ def reference(graph: AttributedGraph) -> CrossHCM:
 
 @pytest.fixture(scope="session")
 def tables(graph: AttributedGraph, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Return the graph's edges and nodes as CSV files, with one duplicate edge and one self-loop."""
+    """Return the graph's edges and nodes as CSV files, with one duplicate edge, one self-loop and some labels."""
     folder = tmp_path_factory.mktemp("tables")
     write(graph, folder / "g.csv")
+    labels = two_groups(2, n_each=75).labels
+    fraud = pl.Series(["yes" if label else "" if number % 3 else "no" for number, label in enumerate(labels)])
+    pl.read_csv(folder / "g.nodes.csv").with_columns(fraud=fraud).write_csv(folder / "g.nodes.csv")
     edges = pl.read_csv(folder / "g.csv").drop("hopsight_directed")
     (source, target), (other, _) = edges.head(2).rows()
     more = [(target, source), (other, other)]
@@ -94,24 +96,35 @@ def tables(graph: AttributedGraph, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="session")
 def run(spark: Any, tables: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> CommandRun:
-    """Return a detection by the command line in two blocks: the folder, what was printed, and the result."""
+    """Return a detection by the command line in two blocks, which learns from labels."""
     from hopsight.spark import detection, graph
 
-    def recorded(*frames: Any, **options: Any) -> Any:
-        found.append(whole(*frames, **options))
-        return found[-1]
+    def recorded(name: str) -> Any:
+        def call(*arguments: Any, **options: Any) -> Any:
+            found[name] = original(*arguments, **options)
+            return found[name]
 
-    found: list[Any] = []
-    whole, folder, printed = detection.detect, tmp_path_factory.mktemp("run") / "out", StringIO()
+        original = getattr(detection, name)
+        return call
+
+    found: dict[str, Any] = {}
+    folder, printed = tmp_path_factory.mktemp("run") / "out", StringIO()
     command = ["detect", str(tables[0]), "--nodes", str(tables[1]), "--out", str(folder), *quick_options()]
     with pytest.MonkeyPatch.context() as patched, redirect_stdout(printed):
         patched.setattr(graph, "choose_blocks", lambda *sizes: 2)
-        patched.setattr(detection, "detect", recorded)
-        assert main([*command, "--engine", "spark", "--master", "local[2]", "--top", "3"]) == 0
-    return CommandRun(folder, printed.getvalue(), found[0])
+        for name in ("detect", "fit"):
+            patched.setattr(detection, name, recorded(name))
+        assert main([*command, "--engine", "spark", "--master", "local[1]", "--top", "3"]) == 0
+    return CommandRun(folder, printed.getvalue(), found["detect"], found["fit"])
 
 
 @pytest.fixture(scope="session")
 def detected(run: CommandRun) -> Any:
-    """Return the result of the detection."""
-    return run.detected
+    """Return the detection as it was before it learned from labels."""
+    from hopsight.spark.blocks import computed
+    from hopsight.spark.results import node_table
+
+    found, taught = run.detected, run.detected.taught
+    scores = node_table(taught.before, run.fit.nodes.rows, found.detector, taught.threshold_before)
+    fitted = found.fitted | {"threshold_": taught.threshold_before}
+    return replace(found, scores=computed(scores), fitted=fitted, taught=None)

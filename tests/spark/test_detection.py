@@ -49,7 +49,10 @@ def test_directed_graphs_are_judged_as_by_the_local_engine(arcs: AttributedGraph
     check_nodes(found, reference, arcs)
     check_edges(found, reference, arcs)
     assert found.graph["directed"]
-    assert found.notices == ["Merged 1 duplicate edge.", "Removed 1 self-loop."]
+    assert found.notices == [
+        "1 row repeats a pair of nodes: merged the rows of each pair into one edge.",
+        "Removed 1 self-loop.",
+    ]
     groups = [(group.kind, set(group.members.tolist()), group.density) for group in found.groups]
     assert groups == [
         (group.kind, set(arcs.node_ids[group.members].tolist()), group.density) for group in reference.groups_
@@ -93,7 +96,7 @@ def check_edges(detected: Any, reference: CrossHCM, graph: AttributedGraph) -> N
 def test_sizes_and_notices(detected: Any, graph: AttributedGraph) -> None:
     assert detected.graph["n_nodes"] == graph.n_nodes
     assert detected.graph["n_edges"] == graph.n_edges
-    assert "Merged 1 duplicate edge." in detected.notices
+    assert "1 row repeats a pair of nodes: merged the rows of each pair into one edge." in detected.notices
     assert "Removed 1 self-loop." in detected.notices
 
 

@@ -144,9 +144,9 @@ def test_settings_of_the_user_are_restored(spark: Any) -> None:
         for name, value in given.items():
             spark.conf.set(name, value)
         with session.run_settings(spark):
-            assert [spark.conf.get(name) for name in given] == ["false", "4"]
+            assert [spark.conf.get(name) for name in given] == ["false", "2"]
         assert [spark.conf.get(name) for name in given] == ["true", "7"]
-    assert [spark.conf.get(name) for name in given] == ["false", "4"]
+    assert [spark.conf.get(name) for name in given] == ["false", "2"]
     assert session.open_session() is spark
 
 

@@ -31,8 +31,8 @@ def test_events_are_sorted_by_time_and_ties_keep_their_order() -> None:
 @pytest.mark.parametrize(
     ("times", "message"),
     [
-        (["2020-01-01", "soon"], "row 2: 'soon' is not a time"),
-        (["1700001120", "1700001121", "soon"], "row 3: 'soon' is not a time"),
+        (["2020-01-01", "soon"], "row 2: 'soon' is not a date"),
+        (["1700001120", "1700001121", "soon"], "row 3: 'soon' is not a number"),
         ([None, None], "none of its events has a time"),
         ([1.0, 1e300], "row 2: 1e\\+300 is not a time"),
         ([1.0, float("inf")], "row 2: inf is not a time"),
@@ -43,6 +43,16 @@ def test_events_are_sorted_by_time_and_ties_keep_their_order() -> None:
 def test_refuses_a_bad_time(times: list[object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_events(frame_of(times), COLUMNS)
+
+
+@pytest.mark.parametrize(("cells", "wrong"), [("01/{:02}/2024", "02/30/2024"), ("202401{:02}", "20240230")])
+def test_a_few_impossible_times_are_left_out(cells: str, wrong: str, caplog: pytest.LogCaptureFixture) -> None:
+    times = [cells.format(row % 20 + 1) for row in range(200)]
+    times[6], times[7] = wrong, ""
+    frame = pl.DataFrame({"source": ["a", "b"] * 100, "target": ["x", "y"] * 100, "when": times})
+    assert read_events(frame, COLUMNS).height == 198
+    assert f"Column 'when', row 7: '{wrong}' cannot be read as a time; it counts as empty." in caplog.messages
+    assert "Left out 2 rows without a time in column 'when'." in caplog.messages
 
 
 def test_refuses_a_missing_column() -> None:

@@ -127,6 +127,16 @@ def test_an_unusual_hour() -> None:
     assert hour_surprise(node, everyone, 3) > 5.0
 
 
+def test_an_empty_hour_among_active_ones_is_no_evidence() -> None:
+    """Of a night worker only 1 o'clock is empty: it counts (2 + 2 + 1 + 1) / 9 of an event, and is the least of 24.
+
+    Others work by day, 8 to 17; the prior of 20 events is theirs.
+    """
+    node, everyone = np.ones(24, np.float32), np.zeros(24)
+    node[1], everyone[8:18] = 0.0, 1000.0
+    assert hour_surprise(node, everyone, 1) == pytest.approx(-np.log(6 / 9 / 43.0))
+
+
 def streak(values: list[float], spans: list[int] | None = None) -> tuple[list[float], np.ndarray]:
     row, seen = np.zeros(5), np.zeros(128)
     spans = spans or [0] * len(values)

@@ -61,54 +61,56 @@ def test_a_node_can_be_explained_later(finished: Path) -> None:
         explain_node(finished, "nobody")
 
 
-DAYS = Wording(parse_window("1d"), True, "%d.%m.%Y %H:%M", "EUR", paid=True)
+DAYS = Wording(parse_window("1d"), True, "%d.%m.%Y %H:%M", "EUR", paid=True, origin=10.0)
 
 
 def test_events_in_words() -> None:
     row = {"source": "ann", "target": "bob", "count": 120.0, "usual": 2.0, "surprise": 4.6, "past_hop": 4.0, "scale": 0,
-           "streak": 13.7, "streak_place": 0, "amount": 5000.0, "usual_amount": 120.3, "currency": "EUR",
+           "streak_place": 0, "amount": 5000.0, "usual_amount": 120.3, "currency": "EUR",
            "hop_evidence": 1.0, "amount_evidence": 5.0, "hour_evidence": 3.0}  # fmt: skip
     expected = {
-        "hop": "ann and bob have never dealt with each other, nor have their partners; 1.0% of similar pairs do "
-        "(5,000 EUR, usually 120 EUR). The amount and the hour are also unusual.",
-        "pair": "120 events from ann to bob within 1 minute, usually 2.0; this one 5,000 EUR, usually 120 EUR.",
-        "receiver": "bob received 120 events within 1 minute, usually 2.0; this one 5,000 EUR, usually 120 EUR.",
-        "amount": "ann paid bob 5,000 EUR, usually 120 EUR. The hour is also unusual.",
-        "hour": "ann is seldom active at this hour of the day (5,000 EUR, usually 120 EUR). "
+        "hop": "ann and bob have never dealt with each other, nor have their partners; about 1.0% of similar pairs do "
+        "(5,000 EUR, about 120 EUR expected). The amount and the hour are also unusual.",
+        "pair": "120 events from ann to bob within 1 minute so far, about 2.0 expected; "
+        "this one 5,000 EUR, about 120 EUR expected.",
+        "receiver": "bob received 120 events within 1 minute so far, about 2.0 expected; "
+        "this one 5,000 EUR, about 120 EUR expected.",
+        "amount": "ann paid bob 5,000 EUR, about 120 EUR expected. The hour is also unusual.",
+        "hour": "ann is active at an unusual hour of the day (5,000 EUR, about 120 EUR expected). "
         "The amount is also unusual.",
-        "streak": "The pairs of the last 14 events that ann sent are unusual together; this one 5,000 EUR, "
-        "usually 120 EUR.",
+        "streak": "The pairs of the latest events that ann sent are unusual together; this one 5,000 EUR, "
+        "about 120 EUR expected.",
     }
     assert {kind: event_reason({**row, "decided_by": kind}, DAYS) for kind in expected} == expected
     silent = {**row, "decided_by": "streak", "streak_place": 4, "amount": math.nan}
-    assert event_reason(silent, DAYS) == "The amounts of the last 14 events that bob received are unusual together."
+    assert event_reason(silent, DAYS) == "The amounts of the latest events that bob received are unusual together."
 
 
 def test_accounts_in_words() -> None:
     """Of twelve payments, 9,420 in all, the first came 4.2 hours before the last."""
-    values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 640.0, 0.29, 0.0]
+    values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 640.0, 5.0, 0.0]
     assert account_reason("ann", 0, values, 4.2 * 3600, DAYS) == (
-        "ann paid 12 new partners within 5 hours, 9,420 EUR in all (310 to 995 EUR each); usually 2 payments a week, "
-        "at most 640 EUR within 6 hours."
+        "ann paid 12 new partners within 5 hours so far, 9,420 EUR in all (310 to 995 EUR each); 5 other payments "
+        "since 11.01.1970 00:00, at most 640 EUR in each earlier block of 6 hours."
     )
     unpaid = replace(DAYS, paid=False)
     assert account_reason("ann", 1, [3.5, 12.0, *[0.0] * 7], 60.0, unpaid) == (
-        "ann received from 12 new partners within 1 minute; none before."
+        "ann received from 12 new partners within 1 minute so far; nothing else since 11.01.1970 00:00."
     )
 
 
 def test_dates_without_an_hour_give_no_hours_and_minutes() -> None:
     dates = replace(DAYS, times="%m/%d/%Y", unit="")
-    values = [3.5, 3.0, 9353.0, 0.0, 3000.0, 3200.0, 640.0, 0.29, 0.0]
+    values = [3.5, 3.0, 9353.0, 0.0, 3000.0, 3200.0, 640.0, 5.0, 0.0]
     assert account_reason("ann", 1, values, 0.0, dates) == (
-        "ann was paid by 3 new partners within a day, 9,353 in all (3,000 to 3,200 each); usually 2 payments a week, "
-        "at most 640 within a day."
+        "ann was paid by 3 new partners within a day so far, 9,353 in all (3,000 to 3,200 each); 5 other payments "
+        "since 01/11/1970, at most 640 in each earlier block of a day."
     )
-    assert "within 3 days," in account_reason("ann", 1, values, 2 * 86400.0, dates)
+    assert "within 3 days so far," in account_reason("ann", 1, values, 2 * 86400.0, dates)
     row = {"source": "ann", "target": "bob", "count": 9.0, "usual": 2.0, "scale": 0, "amount": math.nan,
            "usual_amount": math.nan, "currency": "", "decided_by": "pair", "hop_evidence": 0.0, "amount_evidence": 0.0,
            "hour_evidence": 0.0}  # fmt: skip
-    assert event_reason(row, dates) == "9 events from ann to bob within a day, usually 2.0."
+    assert event_reason(row, dates) == "9 events from ann to bob within a day so far, about 2.0 expected."
 
 
 def test_a_node_that_was_new() -> None:

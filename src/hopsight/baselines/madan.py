@@ -19,7 +19,7 @@ from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
 from hopsight.nn.device import resolve_device
 from hopsight.system.machine import available_memory
-from hopsight.system.threads import one_thread
+from hopsight.system.threads import blas_on_one_thread, one_torch_thread
 
 FloatArray = NDArray[np.float64]
 
@@ -253,7 +253,8 @@ def heat_kept(
     if laplacian.diagonal().max(initial=0.0) <= 0.0:  # no edges: no heat flows
         return np.ones((times.size, laplacian.shape[0]))
     _check_cost(laplacian.shape[0], times.size, time_limit, device)
-    with one_thread():  # MADAN ranks heats that differ by rounding only: their sums must not depend on the threads
+    # MADAN ranks heats that differ by rounding only: their sums must not depend on the threads
+    with one_torch_thread(), blas_on_one_thread():
         squares = _from_eigenvectors(laplacian, times, device)
     return np.sqrt(np.clip(squares, 0.0, 1.0))
 

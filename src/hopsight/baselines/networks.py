@@ -25,7 +25,7 @@ from hopsight.nn.adam import Adam
 from hopsight.nn.device import resolve_device
 from hopsight.nn.gcn import Propagation, propagation, torch_csr
 from hopsight.preprocess.transform import SCALINGS, unit_of
-from hopsight.system.threads import Run, safe_in_forks, torch_threads, workers
+from hopsight.system.threads import Run, one_torch_thread, safe_in_forks, workers
 
 BLOCK_VALUES = 1 << 19  # reconstructed entries held at a time: 2 MB fit in the cache
 BLOCK_VALUES_ON_GPU = 1 << 26  # enough to keep a GPU busy: 256 MB
@@ -311,7 +311,7 @@ class NetworkDetector(Detector):
         # With one thread per block, sums are the same for any number of threads, and so is the trained network.
         n_values = graph.n_nodes * max(graph.n_nodes, inputs.attributes.shape[1])
         n_blocks = n_values // block_values(device) + 1 if device.type == "cpu" else 1
-        with torch_threads(1), workers(n_blocks) as run:
+        with one_torch_thread(), workers(n_blocks) as run:
             return retry_if_collapsed(type(self).__name__, attempt, for_training)
 
     def _train(
@@ -413,7 +413,7 @@ def retry_if_collapsed(
     scores, alive = attempt(first)
     if alive:
         return scores
-    warnings.warn(f"{name} collapsed: its network no longer tells nodes apart; training it once more", stacklevel=4)
+    warnings.warn(f"{name} collapsed: its network gives all nodes the same score; training it once more", stacklevel=4)
     scores, alive = attempt(second)
     if not alive:
         warnings.warn(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -184,7 +183,7 @@ class FitResult:
 def execute(job: dict[str, Any]) -> dict[str, Any]:
     """Run the cell of ``{"cell": …, "data_dir": …, "folder": …}`` and return its record without key and status."""
     cell = Cell(**job["cell"])
-    with collected(lambda text: None, logging.WARNING) as messages:  # they belong in the row, not on the terminal
+    with collected(lambda text: None) as messages:  # they belong in the row, not on the terminal
         begin = time.perf_counter()
         graph = build_graph(cell, job.get("data_dir"), job.get("folder"))
         loaded = time.perf_counter()

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import check_count, check_not_negative, check_ratio
+from hopsight.checks import check_count
 from hopsight.graph import AttributedGraph
 
+_MIXING = 0.2  # share of edges that ignore communities
 _TAIL = 2.0  # Pareto shape of the expected degrees: P(degree > d) falls as d**-2
 _MAX_DENSITY = 0.25  # largest share of pairs that may be edges; beyond it, most draws are duplicates
 _MAX_ROUNDS = 100  # of replacing duplicates by new draws
@@ -23,15 +24,13 @@ def make_graph(
     n_attributes: int = 32,
     n_structural: int | None = None,
     n_attribute_anomalies: int | None = None,
-    mixing: float = 0.2,
-    noise: float = 1.0,
     seed: int | None = 0,
 ) -> AttributedGraph:
     """Return a graph in which connected nodes mostly belong to one community and have similar attributes.
 
     Edges follow a degree-corrected block model: one end of an edge is drawn with a probability proportional to
-    its weight θ (Pareto), the other end in the same way within the same community, or among all nodes for a share
-    ``mixing`` of the edges. Attributes are the center of the community plus Gaussian noise.
+    its weight θ (Pareto), the other end in the same way within the same community, or among all nodes for a fifth of
+    the edges. Attributes are the center of the community plus Gaussian noise, both with a standard deviation of 1.
 
     The edges of structural anomalies (kind 1) lead to any community; attribute anomalies (kind 2) have attributes
     around the center of another community. Neither changes degrees or norms on average.
@@ -48,10 +47,6 @@ def make_graph(
         Number of attributes (float32).
     n_structural, n_attribute_anomalies
         Number of anomalies of each kind; by default 1% of the nodes each.
-    mixing
-        Share of edges that ignore communities.
-    noise
-        Standard deviation of an attribute within a community; between communities it is 1.
     seed
         Random seed.
 
@@ -71,8 +66,6 @@ def make_graph(
     n_structural = n_nodes // 100 if n_structural is None else n_structural
     n_foreign = n_nodes // 100 if n_attribute_anomalies is None else n_attribute_anomalies
     _check(n_nodes, n_edges, n_communities, n_attributes, n_structural, n_foreign)
-    check_ratio("mixing", mixing)
-    check_not_negative("noise", noise)
 
     community_rng, planting_rng, edge_rng, attribute_rng = np.random.default_rng(seed).spawn(4)
     blocks = _draw_blocks(n_nodes, n_communities, mean_degree=2.0 * n_edges / n_nodes, rng=community_rng)
@@ -80,8 +73,8 @@ def make_graph(
     planted = planting_rng.choice(n_nodes, size=n_structural + n_foreign, replace=False)
     kinds[planted[:n_structural]], kinds[planted[n_structural:]] = 1, 2
 
-    source, target = _draw_edges(blocks, kinds == 1, n_edges, mixing, rng=edge_rng)
-    attributes = _draw_attributes(blocks.community, kinds == 2, n_attributes, noise, rng=attribute_rng)
+    source, target = _draw_edges(blocks, kinds == 1, n_edges, rng=edge_rng)
+    attributes = _draw_attributes(blocks.community, kinds == 2, n_attributes, rng=attribute_rng)
     return AttributedGraph.from_edges(
         source, target, attributes, labels=kinds > 0, kinds=kinds, name=f"synthetic-{n_nodes}"
     )
@@ -130,7 +123,7 @@ def _draw_blocks(n_nodes: int, n_communities: int, *, mean_degree: float, rng: n
 
 
 def _draw_edges(
-    blocks: _Blocks, rootless: NDArray[np.bool_], n_edges: int, mixing: float, *, rng: np.random.Generator
+    blocks: _Blocks, rootless: NDArray[np.bool_], n_edges: int, *, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the two ends of ``n_edges`` distinct edges; those of ``rootless`` nodes lead to any community."""
     n_nodes = blocks.order.size
@@ -139,7 +132,7 @@ def _draw_edges(
         n_draws = int(1.05 * (n_edges - edges.size)) + 64
         source = blocks.draw(n_draws, rng=rng)
         target = blocks.draw_beside(source, rng=rng)
-        mixed = (rng.random(n_draws) < mixing) | rootless[source]
+        mixed = (rng.random(n_draws) < _MIXING) | rootless[source]
         to_rootless = ~mixed & rootless[target]
         target[mixed] = rng.permutation(blocks.draw(int(mixed.sum()), rng=rng))
         source[to_rootless] = rng.permutation(blocks.draw(int(to_rootless.sum()), rng=rng))
@@ -153,12 +146,7 @@ def _draw_edges(
 
 
 def _draw_attributes(
-    community: NDArray[np.int64],
-    foreign: NDArray[np.bool_],
-    n_attributes: int,
-    noise: float,
-    *,
-    rng: np.random.Generator,
+    community: NDArray[np.int64], foreign: NDArray[np.bool_], n_attributes: int, *, rng: np.random.Generator
 ) -> NDArray[np.float32]:
     """Return the center of each node's community, or of another one for ``foreign`` nodes, plus noise."""
     n_communities = int(community.max()) + 1
@@ -167,7 +155,6 @@ def _draw_attributes(
     shift = rng.integers(1, n_communities, size=int(foreign.sum()))
     shown[foreign] = (shown[foreign] + shift) % n_communities
     attributes = rng.standard_normal((community.size, n_attributes), dtype=np.float32)
-    attributes *= np.float32(noise)
     attributes += centers[shown]
     return attributes
 

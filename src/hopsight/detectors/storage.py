@@ -112,7 +112,7 @@ def _check_evidence(detector: Any) -> None:
         raise ValueError("kind_thresholds_ has the wrong type or length")
     kinds = dict(enumerate(detector.evidence))
     if not all(kinds.get(number) in found for number in np.unique(detector.decided_by_).tolist()):
-        raise ValueError("decided_by_ names a kind that there is not")
+        raise ValueError("decided_by_ names an unknown kind of evidence")
     if not _fits(getattr(detector, "edge_threshold_", None), float):
         raise ValueError("edge_threshold_ is not a number")
 

@@ -27,7 +27,7 @@ WEIGHTS = {
     "cycle": 0.3,  # what goes around also passes through, and is listed as a group
     "amount": 1.0,
     "relations": 0.8,
-    "sharing": 0.5,  # what few share also connects, so that misfit and ring see some of it
+    "sharing": 1.0,
 }  # of their strengths in a score
 
 

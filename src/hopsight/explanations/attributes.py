@@ -37,10 +37,10 @@ class Places:
         self._sorted = np.sort(values)
         self.size = max(1, values.size)
 
-    @property
+    @cached_property
     def median(self) -> float:
-        """The median of all values."""
-        return float(np.median(self._sorted))
+        """The median of all values, the lower of two: one that occurs, so that counts are whole."""
+        return float(self._sorted[(self._sorted.size - 1) // 2])
 
     def below(self, values: FloatArray) -> IntArray:
         """Return how many values are lower than each of some; an unknown one is above nothing."""
@@ -84,8 +84,8 @@ class AttributeComparison:
         own = _dense(X[[node]]).ravel()
         difference = _differences(X, own, others, self.spread)
         categories = self._categories_of(own, others)
-        for chosen, (columns, _) in categories.items():
-            difference[[column for column in columns if column != chosen]] = 0
+        for chosen, (columns, shares) in categories.items():
+            difference[[column for column in columns if column != chosen or not shares.any()]] = 0
         order = np.argsort(-np.abs(difference), kind="stable")[:top]
         order = order[difference[order] != 0]
         found = {column: self._category(column, *category) for column, category in categories.items()}
@@ -114,7 +114,7 @@ class AttributeComparison:
     ) -> Iterator[AttributeGap]:
         X = self.graph.attributes
         theirs = _dense(_block(X, others, order))  # (k, top)
-        low, median, high = np.quantile(theirs, (0.1, 0.5, 0.9), axis=0)
+        low, median, high = np.quantile(theirs, (0.1, 0.5, 0.9), axis=0, method="nearest")  # so that counts are whole
         binary = np.isin(theirs, (0, 1)).all(axis=0) & np.isin(own[order], (0, 1))
         for i, column in enumerate(order.tolist()):
             yield AttributeGap(

@@ -16,6 +16,8 @@ from hopsight.system.lazy_polars import pl
 
 IntArray = NDArray[np.int64]
 
+NOTHING_COMPARED = "an end has no attributes to compare"
+
 
 class JudgedEdges:
     """Finds the edges of a node and orders edges from the most to the least out of place.
@@ -81,20 +83,29 @@ class JudgedEdges:
         """Return predicted hops, their variance, the probability of 1 hop and the unlikeness of some edges, as columns.
 
         The unlikeness of an edge is the percentage of edges whose ends are more alike. What the detector does not know
-        is None.
+        is None, as are all four where an end has no row in the node table.
         """
-        names = ("edge_hop_", "edge_variance_", "edge_probability_")
-        columns = [
-            getattr(self.model, name)[edges].tolist() if self.has_hops else [None] * edges.size for name in names
-        ]
-        if self.places is None:
-            return [*columns, [None] * edges.size]
-        return [*columns, self.places.percent_below(self.model.edge_dissimilarity_[edges]).tolist()]
+        found: list[Any] = [np.full(edges.size, None)] * 4
+        if self.has_hops:
+            columns = self.model.edge_hop_, self.model.edge_variance_, self.model.edge_probability_
+            found[:3] = [column[edges] for column in columns]
+        if self.places is not None:
+            found[3] = self.places.percent_below(self.model.edge_dissimilarity_[edges])
+        return [[*np.where(self.compared(edges), column.astype(object), np.array(None))] for column in found]
 
-    def optional(self, name: str, edge: int) -> float | None:
-        """Return a value that only some detectors keep for every edge, such as its surprise."""
-        values = getattr(self.model, f"edge_{name}_", None)
-        return None if values is None else float(values[edge])
+    def compared(self, edges: IntArray) -> NDArray[np.bool_]:
+        """Return which edges have two ends with a row in the node table, whose attributes can be compared."""
+        known = self.graph.known_edges
+        found: NDArray[np.bool_] = np.ones(edges.size, dtype=np.bool_) if known is None else known[edges]
+        return found
+
+    def score(self, edge: int) -> float | None:
+        """Return the score of an edge; None if the detector has none."""
+        return float(self.model.edge_score_[edge]) if hasattr(self.model, "edge_score_") else None
+
+    def reasons(self, edges: IntArray) -> pl.Series:
+        """Return one clause for each of some edges, as in ``edges.csv``."""
+        return edge_reasons(self.model, edges, self.places, self.events, self.graph.known_edges)
 
     @cached_property
     def order(self) -> IntArray:
@@ -152,11 +163,19 @@ def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
     return np.lexsort(keys)
 
 
-def edge_reasons(model: Any, edges: IntArray, places: Places | None, events: EdgeEvents | None = None) -> pl.Series:
+def edge_reasons(
+    model: Any,
+    edges: IntArray,
+    places: Places | None,
+    events: EdgeEvents | None = None,
+    known: Any = None,
+    rows: IntArray | None = None,
+) -> pl.Series:
     r"""Return one clause for each of some edges: how far apart its ends look and how unlike their attributes are.
 
     ``places`` are the :func:`unlikeness_places` of the model. Where ``events`` say something about an edge, that comes
-    first.
+    first; with ``rows``, what one event of each edge says. Of edges that are not ``known``, because an end has no row
+    in the node table, nothing else is said.
 
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(edge_hop_=np.array([3.42, 1.0]), edge_dissimilarity_=np.array([0.9, 0.1]))
@@ -177,10 +196,13 @@ def edge_reasons(model: Any, edges: IntArray, places: Places | None, events: Edg
         )
         reason += clause.otherwise(pl.format("; attributes closer than for {} of edges", _percent(pl.col("higher"))))
     found = pl.DataFrame(table).select(reason.alias("reason"))["reason"]
-    if events is None:
+    if events is None and known is None:
         return found
-    said = zip((events.about(edge) for edge in edges.tolist()), found, strict=True)
-    return pl.Series("reason", ["; ".join(filter(None, both)) for both in said], dtype=pl.String)
+    chosen = edges[:0] if events is None else events.strongest[edges] if rows is None else rows
+    about = [""] * edges.size if events is None else [events.about(row) for row in chosen.tolist()]
+    alike = found if known is None else np.where(known[edges], found, "").tolist()
+    said = ["; ".join(filter(None, both)) or NOTHING_COMPARED for both in zip(about, alike, strict=True)]
+    return pl.Series("reason", said, dtype=pl.String)
 
 
 def _percent(value: pl.Expr) -> pl.Expr:

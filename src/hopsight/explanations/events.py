@@ -11,8 +11,9 @@ import numpy as np
 
 from hopsight.checks import plural, printable
 from hopsight.detectors.table import FLOW_KINDS
-from hopsight.explanations.text import length_of_time, number
+from hopsight.explanations.text import number
 from hopsight.io.rules import SECONDS_PER_DAY, UNIX
+from hopsight.system.lazy_polars import pl
 
 if TYPE_CHECKING:
     from hopsight.flow.evidence import Flow
@@ -73,6 +74,18 @@ class Calendar:
             return self.day(time)
         return f"{datetime.fromtimestamp(time, UTC):{self.pattern} %H:%M}"
 
+    def column(self, times: Any) -> pl.Series:
+        """Return many times with their seconds; as numbers, or as dates alone, where that is all there is.
+
+        >>> Calendar("%d.%m.%Y").column(np.array([1709296200.0, np.nan])).to_list()
+        ['01.03.2024 12:30:00', None]
+        """
+        found = pl.Series(times).fill_nan(None)
+        if self.pattern is None:
+            return found
+        moments = (found * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
+        return moments.dt.strftime(self.pattern if self.whole_days else f"{self.pattern} %H:%M:%S")
+
     def span(self, first: float, last: float) -> str:
         """Return from when to when.
 
@@ -95,20 +108,27 @@ class Calendar:
         """
         if self.whole_days and first == last:
             return f"on {self.day(first)}", "within a day"
-        within = f"within {self.length(last - first + (SECONDS_PER_DAY if self.whole_days else 0.0))}"
+        within = f"within {self.lasting(first, last)}"
         return f"{within} ({self.span(first, last)})", within
 
+    def lasting(self, first: float, last: float) -> str:
+        """Return how long it took from one time to another; a day is at least a day."""
+        return self.length(last - first + (SECONDS_PER_DAY if self.whole_days else 0.0))
+
     def length(self, seconds: float) -> str:
-        """Return a length of time, from ten minutes on in whole hours or days, rounded up."""
+        """Return a length of time in whole minutes, hours or days, rounded up.
+
+        >>> [Calendar().length(hours * 3600.0) for hours in (0.0, 0.5, 4.2, 35.0, 41.0)]
+        ['a minute', '30 minutes', '5 hours', '35 hours', '2 days']
+        """
         if self.pattern is None:
             return number(seconds)
         if self.whole_days and seconds <= SECONDS_PER_DAY:
             return "a day"
-        for unit, size in (("day", SECONDS_PER_DAY), ("hour", 3600.0)):
-            count = int(np.ceil(seconds / size - 1e-9))
-            if seconds >= (1.5 if unit == "day" else 1.0) * size:
-                return plural(count, unit)
-        return length_of_time(max(seconds, 60.0)) if seconds >= 60.0 else "a minute"
+        for unit, size, least in (("day", SECONDS_PER_DAY, 1.5), ("hour", 3600.0, 1.0), ("minute", 60.0, 1.0)):
+            if seconds >= least * size:
+                return plural(int(np.ceil(seconds / size - 1e-9)), unit)
+        return "a minute"
 
 
 def money(*values: float | None, currency: str | None = None) -> str:
@@ -148,8 +168,8 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
         who = plural(facts.n_new, "new receiver")
         start = f"It sent {amount} to {who}" if amount else f"It reached {who}"
     else:
-        who = f"{plural(facts.n_events, 'event')} {'in' if received else 'out'}"
-        start = f"It had {who}" + (f" of {amount}" if amount else "")
+        what, did = plural(facts.n_events, "amount" if amount else "event"), "received" if received else "sent"
+        who, start = f"{what} {did}", f"It {did} {what}" + (f" of {amount}" if amount else "")
     in_all = f", {total} in all" if total and facts.n_events > 1 else ""
     short = f"{who}, {total}" if total else who
     return f"{start} {when}{in_all}{usually}.", f"{short} {within}"
@@ -160,9 +180,9 @@ def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar) -> tu
     within = calendar.length(facts.window)
     half = "on the same day" if calendar.whole_days and not facts.delay else f"within {calendar.length(facts.delay)}"
     when = calendar.span(facts.first, facts.last)
-    share = f"{min(facts.share, 1.0):.0%} of the {received} it received went out again within {within}"
-    short = f"{min(facts.share, 1.0):.0%} of {received} out again within {within}"
-    return f"{share}, half of that {half} ({when}).", short
+    part = f"{min(facts.share, 0.99 if facts.passed < facts.received else 1.0):.0%}"  # 99.8% is not all
+    sentence = f"{part} of the {received} it received went out again within {within}, half of that {half} ({when})."
+    return sentence, f"{part} of {received} out again, half {half}"
 
 
 def _cycle(facts: CycleFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
@@ -201,23 +221,53 @@ def _amount(facts: AmountFacts, names: Any, calendar: Calendar) -> tuple[str, st
 
 
 class EdgeEvents:
-    """Says what the most unusual event of an edge is, where amounts or times say something about the edge."""
+    """Says what is unusual about an event, or about the most unusual event of an edge, by its amount and time.
+
+    Attributes
+    ----------
+    places, strength, kind
+        (n_events,) the edge of each event, what the event says about it and by which kind of evidence.
+    strongest
+        (n_edges,) the event of each edge that says most, of equals the first; -1 if none says anything.
+    """
 
     def __init__(self, graph: AttributedGraph, model: Any, flow: Flow) -> None:
         self.flow, self.calendar = flow, Calendar.of(graph)
-        self.strength, self.event, self.kind = model.edge_events(graph, flow)
+        self.places, self.strength, self.kind = model.judge_events(graph, flow)
+        known = np.flatnonzero((self.strength > 0.0) & (self.places < graph.n_edges))
+        order = known[np.lexsort([-known, self.strength[known]])]  # the strongest last, of equals the first
+        self.strongest = np.full(graph.n_edges, -1)
+        self.strongest[self.places[order]] = order
 
-    def about(self, edge: int) -> str:
-        """Return amount and time of the event and what is unusual about it; empty for an edge without any."""
+    def scores(self, model: Any) -> Any:
+        """Return a score per event, NaN without an edge.
+
+        The score of an edge is √(a² + s²) with the strength s of its strongest event; an event has its own instead.
+        What was learned from labels is about edges: all events of one have the same score.
+        """
+        usual = np.append(model.edge_score_.astype(np.float64), np.nan)[self.places]
+        top = np.append(self.strongest, -1)[self.places]
+        most = np.where(top < 0, 0.0, self.strength[top])
+        own = np.sqrt(np.maximum(usual**2 - most**2, 0.0) + self.strength**2)
+        same = (self.strength == most) | (model.edge_learned_ is not None)
+        return np.where(same, usual, own)  # to the bit
+
+    def order(self, scores: Any) -> Any:
+        """Return the events that have an edge, the most out of place first."""
+        events = self.flow.events
+        keys = [events.target, events.source, events.time, -self.strength, -scores]
+        return np.lexsort(keys)[: int(np.isfinite(scores).sum())]
+
+    def about(self, row: int) -> str:
+        """Return amount and time of an event and what is unusual about it; empty if nothing is, or for -1."""
+        if row < 0 or self.strength[row] < NOTICEABLE:
+            return ""
         from hopsight.flow.evidence import limit_value
 
-        if self.strength[edge] < NOTICEABLE:
-            return ""
-        row, events = int(self.event[edge]), self.flow.events
-        only = np.array([row])
+        events, only = self.flow.events, np.array([row])
         amount = "" if events.amount is None else money(events.amount[row], currency=self.flow.currency_of(only))
         when = "" if events.time is None else f"on {self.calendar.moment(events.time[row])}"
-        kind = FLOW_KINDS[self.kind[edge]]
+        kind = FLOW_KINDS[self.kind[row]]
         unusual = UNUSUAL_EVENTS[kind]
         if kind == "amount" and not self.flow.unlike[row]:
             unusual = f"one of several just below {money(limit_value(int(self.flow.near_limit[0][row])))}"

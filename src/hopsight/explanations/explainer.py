@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from hopsight.checks import check_count, printable
 from hopsight.detectors.storage import is_without_graph, with_edges
 from hopsight.detectors.table import FLOW_KINDS, decided_by, evidence_of, weights_of
 from hopsight.explanations.attributes import AttributeComparison, Places
-from hopsight.explanations.edges import JudgedEdges, edge_reasons
+from hopsight.explanations.edges import JudgedEdges
 from hopsight.explanations.events import NOTICEABLE, Calendar, FlowReason, flow_reason
 from hopsight.explanations.groups import GroupExplanation, Groups
 from hopsight.explanations.reasons import (
@@ -44,6 +44,7 @@ AT_ONCE = 1000  # nodes whose transformed attributes are in memory together
 MOST_COMPARED = 50_000  # names that a misspelled one is compared with
 NO_EDGES = "the node has no edges, so its neighborhood says nothing about it."
 NOT_JUDGED = "the detector did not judge this node; its score is the median of the others."
+NO_ROWS = "no neighbor has a row in the node table, so there are no attributes to compare."
 
 
 @overload
@@ -142,11 +143,15 @@ class Explainer:
 
     @cached_property
     def learned(self) -> LearnedReasons | None:
-        """What labels have taught the detector; None if that is nothing."""
-        if getattr(self.model, "learned_", None) is None:
-            return None
-        found: LearnedReasons | None = self.model.learned_reasons(self.graph)
-        return found
+        """What labels of nodes have taught the detector; None if that is nothing."""
+        is_taught = getattr(self.model, "learned_", None) is not None
+        return cast("LearnedReasons", self.model.learned_reasons(self.graph)) if is_taught else None
+
+    @cached_property
+    def learned_edges(self) -> LearnedReasons | None:
+        """What labels of edges have taught the detector; None if that is nothing."""
+        is_taught = getattr(self.model, "edge_learned_", None) is not None
+        return cast("LearnedReasons", self.model.learned_edge_reasons(self.graph)) if is_taught else None
 
     def many(
         self, positions: Sequence[int], *, top: int = 10, absent: int = 3, influences: bool = True
@@ -160,7 +165,7 @@ class Explainer:
         for start in range(0, len(positions), AT_ONCE):
             block = np.array(positions[start : start + AT_ONCE], dtype=np.int64)
             for position, evidence in zip(block.tolist(), self._evidence(block, top), strict=True):
-                moved = () if self.learned is None or not influences else self.learned.node(position)
+                moved = () if self.learned is None or not influences else self.learned.influences(position)
                 yield self._node(position, evidence, top=top, absent=absent, influences=moved)
 
     def _node(
@@ -170,7 +175,10 @@ class Explainer:
         edges, others = self.edges.at(position)
         judged = bool(self.model.judged_[position]) if hasattr(self.model, "judged_") else True
         notes = ([] if edges.size else [NO_EDGES]) + ([] if judged else [NOT_JUDGED])
+        compared = self.edges.compared(edges)
         is_ranked = graph.ranked is None or bool(graph.ranked[position])
+        if is_ranked and edges.size and not compared.any():
+            notes.append(NO_ROWS)
         k = min(absent, edges.size - 1) if is_ranked else 0  # a node without any edge could not be scored
         without = self._without(position, edges[:k], others[:k], notes) if k > 0 else None
         score = float(self.scores[position])
@@ -188,7 +196,7 @@ class Explainer:
             degree=int(graph.degrees[position]),
             degree_percentile=self._percentile("degree", graph.degrees, position),
             neighbors=tuple(self._neighbors(edges, others)),
-            attributes=self.attributes.gaps(position, np.unique(others), top),
+            attributes=self.attributes.gaps(position, np.unique(others[compared]), top),
             values=tuple(self._values(position)),
             without=without,
             notes=tuple(notes),
@@ -209,27 +217,27 @@ class Explainer:
             raise ValueError(f"there is no edge between {source!r} and {target!r}")
         only = np.array([edge])
         hop, variance, probability, unlikeness = (column[0] for column in self.edges.values(only))
-        near, far = self.edges.at(start), self.edges.at(end)
+        near, far, taught = self.edges.at(start), self.edges.at(end), self.learned_edges
         return EdgeExplanation(
             source=_item(graph.node_ids[start]),
             target=_item(graph.node_ids[end]),
             detector=type(self.model).__name__,
-            rank=None if hop is None else int(self.edges.ranks[edge]),
+            rank=int(self.edges.ranks[edge]) if self.edges.has_hops else None,
             n_edges=graph.n_edges,
             hop=hop,
             variance=variance,
             probability=probability,
-            source_share=None if hop is None else float(hop / self.model.edge_hop_[near[0]].sum()),
-            target_share=None if hop is None else float(hop / self.model.edge_hop_[far[0]].sum()),
             source_score=float(self.scores[start]),
             target_score=float(self.scores[end]),
             common_neighbors=int(np.intersect1d(near[1], far[1]).size),
-            attributes=self.attributes.gaps(start, np.array([end]), top),
+            attributes=self.attributes.gaps(start, np.array([end])[self.edges.compared(only)], top),
             unlikeness=unlikeness,
+            score=self.edges.score(edge),
             flagged=bool(self.model.edge_label_[edge]) if hasattr(self.model, "edge_label_") else None,
-            reason=None if hop is None else edge_reasons(self.model, only, self.edges.places, self.edges.events)[0],
-            data=edge_values(graph, edge),
-            **{name: self.edges.optional(name, edge) for name in ("surprise", "dissimilarity", "score")},
+            reason=self.edges.reasons(only)[0] if self.edges.has_hops else None,
+            data=edge_values(graph, edge, self.calendar),
+            anomaly_probability=None if taught is None else float(self.model.edge_anomaly_probability_[edge]),
+            influences=() if taught is None else taught.influences(edge),
         )
 
     def group(self, group: int) -> GroupExplanation:
@@ -248,8 +256,7 @@ class Explainer:
         known = (self.graph.node_ids, self.scores, self.ranks, self.graph.degrees)
         columns = (*(values[others].tolist() for values in known), *self.edges.values(edges))
         for node, score, rank, degree, hop, variance, probability, unlikeness in zip(*columns, strict=True):
-            contribution = None if hop is None else hop / edges.size
-            yield Neighbor(node, score, rank, degree, hop, variance, probability, contribution, unlikeness)
+            yield Neighbor(node, score, rank, degree, hop, variance, probability, unlikeness)
 
     def _values(self, position: int) -> Iterator[NodeValue]:
         for name, meaning in getattr(type(self.model), "node_values", {}).items():
@@ -299,14 +306,15 @@ class Explainer:
             if kind in self._kinds and self._kinds[kind][position] >= NOTICEABLE:
                 found = facts(self.graph, kind, position, usual)
                 if found is not None:
-                    yield flow_reason(kind, found, self.graph.node_ids, self._calendar)
+                    yield flow_reason(kind, found, self.graph.node_ids, self.calendar)
 
     @cached_property
     def _weights(self) -> dict[str, float]:
         return weights_of(self.model)
 
     @cached_property
-    def _calendar(self) -> Calendar:
+    def calendar(self) -> Calendar:
+        """How the times of events are written."""
         return Calendar.of(self.graph)
 
     def _expected_degrees(self, positions: IntArray) -> list[float] | list[None]:
@@ -367,6 +375,8 @@ class Explainer:
             notes.append(f"{type(self.model).__name__} cannot score the node again without some of its edges.")
             return None
         score = float(rescore(self.graph, position, edges))
+        if score >= self.scores[position]:
+            return None  # these edges speak for the node
         neighbors = tuple(_item(self.graph.node_ids[other]) for other in others)
         return WithoutEdges(neighbors, score, 1 + int(np.sum(np.delete(self.scores, position) > score)))
 

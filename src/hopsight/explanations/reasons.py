@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from hopsight.checks import option, plural, printable
 from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, UNLABELED
-from hopsight.explanations.events import NOTICEABLE, FlowReason
+from hopsight.explanations.events import NOTICEABLE, Calendar, FlowReason
 from hopsight.explanations.text import (
     LOGARITHMS,
     Readable,
@@ -25,7 +25,6 @@ from hopsight.explanations.text import (
 )
 from hopsight.graph import AttributedGraph
 from hopsight.io.derive import FOR_COUNT
-from hopsight.io.rules import UNIX
 
 if TYPE_CHECKING:
     from hopsight.feedback.reasons import Influence
@@ -54,8 +53,8 @@ UNLIKE = 90.0  # neighbors that differ more than this percentage of connected pa
 class Neighbor:
     """One edge of the explained node: how far its other end looks; ``None`` where the detector predicts no hops.
 
-    ``probability`` is that of really being 1 hop away; the contributions of all edges sum to the node's AHP.
-    ``unlikeness`` is the percentage of edges whose two ends are more alike.
+    ``probability`` is that of really being 1 hop away, ``unlikeness`` the percentage of edges whose ends
+    are more alike.
     """
 
     node: Hashable
@@ -65,7 +64,6 @@ class Neighbor:
     hop: float | None = None
     variance: float | None = None
     probability: float | None = None
-    contribution: float | None = None
     unlikeness: float | None = None
 
 
@@ -240,10 +238,10 @@ class Companions:
 
 @dataclass(frozen=True)
 class EdgeValue:
-    """What the edge list says about one edge; ``text`` is the value as people read it."""
+    """What the edge list says about one edge; ``text`` is the value as people read it, None and a dash if empty."""
 
     name: str
-    value: float
+    value: float | None
     text: str
 
     def __str__(self) -> str:
@@ -308,14 +306,7 @@ class Explanation(Readable):
     @property
     def by_labels(self) -> str:
         """Say how probable it is that the node is anomalous, by the labels so far, and why; empty without labels."""
-        if self.probability is None:
-            return ""
-        sentences = [f"By the labels so far, it is anomalous with a probability of {self.probability:.0%}."]
-        for word, sign in (("raised", 1.0), ("lowered", -1.0)):
-            some = [_influence(each) for each in self.influences if each.effect * sign > 0]
-            if some:
-                sentences.append(f"It is {word} by {listed(some)}.")
-        return " ".join(sentences)
+        return by_labels(self.probability, self.influences, "node")
 
     @property
     def unusual(self) -> str:
@@ -332,7 +323,7 @@ class Explanation(Readable):
 
     @property
     def telling_kinds(self) -> list[str]:
-        """The kinds of evidence worth a sentence: what events say first, the most specific of it before the rest."""
+        """The kinds of evidence worth a sentence: what decided, then what events say, the most specific of it first."""
         counted = [each for each in self.evidence if each.counts and each.strength >= NOTICEABLE]
         counted = sorted(counted, key=lambda each: -each.weight * each.strength)
         most = max((each.weight * each.strength for each in counted), default=0.0)
@@ -342,7 +333,7 @@ class Explanation(Readable):
         others = [kind for kind in also if kind not in FLOW_KINDS]
         others += [each.kind for each in counted if each.kind in RELATION_KINDS and each.kind not in others]
         others = sorted(others, key=lambda kind: kind not in IN_WORDS)
-        return [*sorted(events, key=TOLD.index), *others]
+        return sorted([*sorted(events, key=TOLD.index), *others], key=lambda kind: kind != self.decided_by)
 
     @property
     def in_short(self) -> str:
@@ -353,7 +344,7 @@ class Explanation(Readable):
         """
         raised = next((each for each in self.influences if each.effect > 0), None)
         if raised is not None and raised.feature != UNLABELED and not raised.feature.startswith("evidence of "):
-            return _influence(raised)
+            return _influence(raised, "node")
         kinds = self.telling_kinds
         found = (self._in_short(kind) for kind in (*kinds, *(["misfit"] if "misfit" not in kinds else [])))
         return next(filter(None, found), MEANINGS.get(self.decided_by or "", ""))
@@ -420,9 +411,11 @@ class Explanation(Readable):
         ahp = next((value for value in self.values if value.name == "ahp"), None)
         farther = f", farther than for {percent(ahp.percentile)} of nodes" if ahp and ahp.percentile >= 50 else ""
         away = f"{sum(hops) / len(hops):.1f} hops away"
-        if len(hops) == 1:
+        if len(self.neighbors) == 1:
             return f"Its only neighbor looks {away}{farther}."
-        return f"Its {len(hops):,} neighbors look {away} on average{farther}."
+        some = len(hops) < len(self.neighbors)
+        who = f"The {plural(len(hops), 'neighbor')} with attributes" if some else f"Its {len(hops):,} neighbors"
+        return f"{who} {'looks' if len(hops) == 1 else 'look'} {away} on average{farther}."
 
     def _parts(self) -> Iterator[str | Table]:
         yield f"Node {printable(self.node)}, judged by {self.detector}"
@@ -462,30 +455,51 @@ class Explanation(Readable):
     def _neighbor_table(self) -> Table:
         shown = self.neighbors[: self.top]
         n_more = len(self.neighbors) - len(shown)
-        if shown[0].hop is None:
-            rows = [[printable(each.node), number(each.score), f"{each.rank:,}", f"{each.degree:,}"] for each in shown]
-            return Table("Neighbors, most anomalous first", ("neighbor", "score", "rank", "edges"), rows, n_more)
+        if all(each.hop is None for each in self.neighbors):
+            last = self.n_ranked or self.n_nodes
+            rows = [
+                [printable(each.node), *((number(each.score), f"{each.rank:,}") if each.rank <= last else "––"),
+                 f"{each.degree:,}"]
+                for each in shown
+            ]  # fmt: skip
+            return Table("Neighbors", ("neighbor", "score", "rank", "edges"), rows, n_more)
         columns = [("hop", "hops", 2), ("variance", "variance", 3), ("probability", "P(1 hop)", 3)]
-        columns += [("contribution", "part of AHP", 4)]
-        if self.evidence:  # the score is not made of variances and AHP
-            columns = columns[::2]
+        if self.evidence:  # the score is not made of variances
+            del columns[1]
         header = ["neighbor", *(title for _, title, _ in columns)]
         rows = [[printable(each.node), *(fixed(getattr(each, key), n) for key, _, n in columns)] for each in shown]
-        if shown[0].unlikeness is None:
+        if all(each.unlikeness is None for each in self.neighbors):
             return Table("Neighbors, farthest first", header, rows, n_more)
-        rows = [[*row, percent(each.unlikeness or 0.0)] for row, each in zip(rows, shown, strict=True)]
+        alike = ("–" if each.unlikeness is None else percent(each.unlikeness) for each in shown)
+        rows = [[*row, cell] for row, cell in zip(rows, alike, strict=True)]
         return Table("Neighbors, most out of place first", [*header, "less alike than"], rows, n_more)
 
 
-def _influence(each: Influence) -> str:
-    """Name a feature and its place among those of all nodes.
+def by_labels(probability: float | None, influences: Sequence[Influence], noun: str) -> str:
+    """Say how probable it is that a node or an edge is anomalous, and what raised or lowered that; empty if unknown.
 
     >>> from hopsight.feedback.reasons import Influence
-    >>> _influence(Influence("neighbors' age", 61.5, 98.2, 1.8, 0.7, 0.2))
-    "neighbors' age (higher than for 98% of nodes)"
+    >>> by_labels(0.87, [Influence("weight", 980.0, 98.2, 1.8, 0.7, 0.2)], "edge")
+    'By the labels so far, it is anomalous with a probability of 87%, raised by weight (higher than for 98% of edges).'
     """
+    if probability is None:
+        return ""
+    start = f"By the labels so far, it is anomalous with a probability of {probability:.0%}"
+    return f"{', '.join([start, *moved(influences, noun)])}."
+
+
+def moved(influences: Sequence[Influence], noun: str) -> Iterator[str]:
+    """Yield what raised a probability, and what lowered it."""
+    for word, sign in (("raised", 1.0), ("lowered", -1.0)):
+        some = [_influence(each, noun) for each in influences if each.effect * sign > 0]
+        if some:
+            yield f"{word} by {listed(some)}"
+
+
+def _influence(each: Influence, noun: str) -> str:
+    """Name a feature and its place among those of all nodes or edges."""
     word, share = ("higher", each.lower) if each.lower >= each.higher else ("lower", each.higher)
-    return f"{printable(shown_name(each.feature))} ({word} than for {percent(share)} of nodes)"
+    return f"{printable(shown_name(each.feature))} ({word} than for {percent(share)} of {noun}s)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -493,11 +507,11 @@ class EdgeExplanation(Readable):
     """Why an edge looks out of place, or does not.
 
     ``data`` holds what the edge list says about it, such as its amount and its time. ``attributes`` compares the source
-    (``value``) with the target (``median``); a share is the part of that end's AHP that this edge carries; rank 1 is
-    the edge most out of place. ``surprise`` is the mean of −log P(1 hop) over the samples, ``dissimilarity`` the share
-    of nodes chosen at random that are nearer to an end than the other is, ``unlikeness`` the percentage of edges whose
-    ends are more alike, ``score`` −log₁₀ of the share of ordinary edges that are as unusual, ``reason`` the clause of
-    ``edges.csv``.
+    (``value``) with the target (``median``); rank 1 is the edge most out of place. ``unlikeness`` is the percentage of
+    edges whose ends are more alike, ``score`` −log₁₀ of the share of ordinary edges that are as unusual, ``reason`` the
+    clause of ``edges.csv``. Where an end has no row in the node table, ``hop``, ``probability`` (that of really being 1
+    hop apart) and ``unlikeness`` are None. Once the detector has learned from labels of edges, ``anomaly_probability``
+    is that of being anomalous, and ``influences`` are the features that raised or lowered it most.
     """
 
     source: Hashable
@@ -508,46 +522,47 @@ class EdgeExplanation(Readable):
     hop: float | None
     variance: float | None
     probability: float | None
-    source_share: float | None
-    target_share: float | None
     source_score: float
     target_score: float
     common_neighbors: int
     attributes: tuple[AttributeGap, ...]
-    surprise: float | None = None
-    dissimilarity: float | None = None
     unlikeness: float | None = None
     score: float | None = None
     flagged: bool | None = None
     reason: str | None = None
     data: tuple[EdgeValue, ...] = ()
+    anomaly_probability: float | None = None
+    influences: tuple[Influence, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Explanation of the edge {printable(self.source)} – {printable(self.target)}>"
 
     @property
     def summary(self) -> str:
-        """What is unusual about the edge, in one or two sentences."""
-        if self.hop is None:
+        """What labels say about the edge, its rank, and what is unusual about it, in a few sentences."""
+        if self.rank is None:
             return f"{self.detector} judges nodes, not edges."
         flagged = "" if self.flagged is None else " (flagged)" if self.flagged else " (not flagged)"
-        far = f"its ends look {self.hop:.1f} hops apart"
-        if self.unlikeness is not None:
-            far += f" and are less alike than those of {percent(self.unlikeness)} of edges"
-        text = f"Ranks {self.rank:,} of {plural(self.n_edges, 'edge')}{flagged}: {far}."
-        if not self.attributes:
-            return text
-        name, own, theirs, _ = compared(plainest(self.attributes, 1)[0])
-        return f"{text} They differ most in {name}: {own} and {theirs}."
+        rank = f"Ranks {self.rank:,} of {plural(self.n_edges, 'edge')}{flagged}: {self.reason}."
+        sentences = [by_labels(self.anomaly_probability, self.influences, "edge"), rank]
+        if self.attributes:
+            name, own, theirs, _ = compared(plainest(self.attributes, 1)[0])
+            sentences.append(f"They differ most in {name}: {own} and {theirs}.")
+        return " ".join(filter(None, sentences))
 
     def _parts(self) -> Iterator[str | Table]:
         source, target = printable(self.source), printable(self.target)
         yield f"Edge {source} – {target}, judged by {self.detector}"
         yield self.summary
         if self.data:
-            yield f"In the edge list: {'; '.join(str(value) for value in self.data)}."
-        if self.hop is not None:
-            yield from self._figures(source, target)
+            known = [str(value) for value in self.data if value.value is not None]
+            yield f"In the edge list: {'; '.join(known)}."
+        if self.score is not None and self.anomaly_probability is None:
+            yield f"Score {number(self.score)} (3 = as unusual as 1 in 1,000 ordinary edges)."
+        if self.probability is not None:
+            chance = "below 0.001" if self.probability < 0.001 else number(self.probability)
+            sure = f"variance of the hops {number(self.variance)}"
+            yield f"The probability that its ends are really 1 hop apart is {chance} ({sure})."
         yield f"Scores of its ends: {source} {number(self.source_score)}, {target} {number(self.target_score)}; " + (
             f"{plural(self.common_neighbors, 'neighbor')} in common."
         )
@@ -555,27 +570,13 @@ class EdgeExplanation(Readable):
             rows = [compared(gap) for gap in self.attributes]
             yield Table("Attributes that differ most", ("attribute", source, target, "difference"), rows)
 
-    def _figures(self, source: str, target: str) -> Iterator[str]:
-        """Give the figures behind the summary."""
-        if self.score is not None:
-            yield f"Score {number(self.score)} (3 = as unusual as 1 in 1,000 ordinary edges)."
-        chance = "below 0.001" if (self.probability or 0.0) < 0.001 else number(self.probability)
-        sure = f"variance of the hops {number(self.variance)}"
-        yield f"The probability that its ends are really 1 hop apart is {chance} ({sure})."
-        if self.surprise is not None and self.dissimilarity is not None:
-            yield f"Its surprise, the mean of −log P(1 hop) over the samples, is {number(self.surprise)}; " + (
-                f"its dissimilarity is {number(self.dissimilarity)} on a scale from 0 to 1."
-            )
-        shares = f"{self.source_share:.0%} of the AHP of {source} and {self.target_share:.0%} of {target}'s"
-        yield f"It carries {shares} (AHP: how many hops away the neighbors look on average)."
 
-
-def edge_values(graph: AttributedGraph, edge: int) -> tuple[EdgeValue, ...]:
+def edge_values(graph: AttributedGraph, edge: int, calendar: Calendar) -> tuple[EdgeValue, ...]:
     """Return weight, time and attributes of an edge; of several rows, what :mod:`hopsight.canonical` makes of them.
 
     >>> times = [1.7e9, 1.7e9 + 3600]
     >>> graph = AttributedGraph.from_edges([0, 1], [1, 2], [[1.0]] * 3, edge_weight=[12.5, 48900.0], edge_time=times)
-    >>> [str(each) for each in edge_values(graph, 1)]
+    >>> [str(each) for each in edge_values(graph, 1, Calendar.of(graph))]
     ['weight 48,900', 'time 2023-11-14 23:13']
     """
     found = []
@@ -586,11 +587,9 @@ def edge_values(graph: AttributedGraph, edge: int) -> tuple[EdgeValue, ...]:
         found += zip(names, graph.edge_attributes[edge].tolist(), strict=False)
     values = [EdgeValue(name, value, number(value)) for name, value in found]
     if graph.edge_time is not None:
-        moment = float(graph.edge_time[edge])
-        dated = bool((graph.edge_time >= UNIX[0]).all() and (graph.edge_time <= UNIX[1]).all())
-        shown = f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M}" if dated else number(moment)
-        values.append(EdgeValue("time", moment, shown.removesuffix(" 00:00")))
-    return tuple(values)
+        time = float(graph.edge_time[edge])
+        values.append(EdgeValue("time", time, "" if math.isnan(time) else calendar.moment(time)))
+    return tuple(replace(each, value=None, text="–") if math.isnan(each.value or 0.0) else each for each in values)
 
 
 def plainest(gaps: Sequence[AttributeGap], most: int) -> list[AttributeGap]:

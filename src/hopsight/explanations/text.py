@@ -130,7 +130,10 @@ def flagged_sentence(
     if probability is None:
         words = "stands out" if n_flagged == 1 else "stand out"
         return f"{plural(n_flagged, 'node')} {words} (score above {number(float(model.threshold_))})."
-    normal = float((1.0 - probability[shown][model.label_[shown] == 1]).mean())
+    flagged, others = (probability[shown][model.label_[shown] == kind] for kind in (1, 0))
+    normal = float((1.0 - flagged).mean())
+    if flagged.min() >= others.max(initial=0.0):  # else the ranking stays as it was
+        start = f"{plural(n_flagged, 'node')} flagged (probability of {flagged.min():.2f} or more)"
     if n_flagged == 1:
         return f"{start}; by the labels, the chance of a false alarm is {100 * normal:.2g}%."
     return f"{start}; by the labels, {100 * normal:.2g}% of them are expected to be false alarms."
@@ -163,7 +166,7 @@ def broken(text: str, indent: str = "  ") -> str:
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table: the first column is aligned left, the others right.
 
-    A long first column is cut where lines would be wider than a terminal; lines of one cell are broken.
+    A long first column is broken where lines would be wider than a terminal, as are lines of one cell.
     """
     lines = [header, *rows] if header else rows
     if len(lines[0]) == 1:
@@ -172,9 +175,10 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[st
     widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
     widths[0] = min(widths[0], max(LEAST_NAME, WIDTH - sum(width + 2 for width in widths[1:]) - 2))
     for name, *rest in lines:
-        first = name if len(name) <= widths[0] else f"{name[: widths[0] - 1]}…"
+        first, *more = textwrap.wrap(name, widths[0], subsequent_indent="  ") or [""]
         cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
         yield ("  " + "  ".join(cells)).rstrip()
+        yield from (f"  {line}" for line in more)
 
 
 def shown_value(name: str, value: float) -> str:

@@ -72,7 +72,7 @@ def in_words(points: Sequence[Point]) -> str | None:
     >>> in_words([Point(25, 0.7), Point(50, 0.78), Point(100, 0.84)])
     'ROC-AUC grew from 0.78 with 50 labels to 0.84 with 100: more labels would help.'
     >>> in_words([Point(25, 0.8), Point(50, 0.84), Point(100, 0.84)])
-    'ROC-AUC has leveled off: 0.84 with 50 labels and 0.84 with 100.'
+    'ROC-AUC is 0.84 with all 100 labels, about the same as with 50 (0.84).'
     """
     if not points:
         return None
@@ -83,6 +83,6 @@ def in_words(points: Sequence[Point]) -> str | None:
             f"{full.n_labels:,}: more labels would help."
         )
     return (
-        f"ROC-AUC has leveled off: {half.roc_auc:.2f} with {half.n_labels:,} labels and {full.roc_auc:.2f} with "
-        f"{full.n_labels:,}."
+        f"ROC-AUC is {full.roc_auc:.2f} with all {full.n_labels:,} labels, about the same as with {half.n_labels:,} "
+        f"({half.roc_auc:.2f})."
     )

@@ -99,7 +99,7 @@ class EdgeTable:
         counts = np.zeros((graph.n_nodes, 2), dtype=np.float32)
         for end in graph.edges[:, judged]:
             np.add.at(counts, (end, np.where(anomalous, 0, 1)), 1.0)
-        time = graph.edge_time
+        time = graph.edge_data.filled().time
         return cls(
             graph,
             np.concatenate([np.asarray(attributes, np.float32)[places], degree], axis=1, dtype=np.float32),
@@ -152,7 +152,7 @@ class EdgeTable:
 
     def _of_edges(self, edges: IntArray) -> list[tuple[NDArray[Any], list[str]]]:
         """Return attributes, weight and time of some edges."""
-        data, blocks = self.graph.edge_data.rows(edges), list[tuple[NDArray[Any], list[str]]]()
+        data, blocks = self.graph.edge_data.filled().rows(edges), list[tuple[NDArray[Any], list[str]]]()
         if data.attributes is not None:
             blocks.append((data.attributes, list(self.graph.edge_attribute_names)))
         if data.weight is not None and self.usual is not None:
@@ -182,7 +182,7 @@ class EdgeTable:
 
 def own_columns(graph: AttributedGraph, edges: IntArray) -> tuple[NDArray[Any], list[str]]:
     """Return the attributes, weights and times of some edges, and what they are called."""
-    data = graph.edge_data.rows(edges)
+    data = graph.edge_data.filled().rows(edges)
     columns = {"weight": data.weight, "time": data.time}
     if data.attributes is not None:
         columns |= dict(zip(graph.edge_attribute_names, data.attributes.T, strict=True))
@@ -224,10 +224,10 @@ def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, scor
 
 
 def reasons_of(detector: Any, graph: AttributedGraph, columns: Columns, scores: FloatArray) -> LearnedReasons:
-    """Return the reasons of what a detector has learned from edges, given the features of the judged ones."""
+    """Return the reasons of what a detector has learned from edges."""
     learned: Learned = detector.edge_learned_
     table = EdgeTable.of(detector, graph, columns, scores, *learned.labels)
-    return LearnedReasons(learned, table.rows(learned.judged), table.score[learned.judged])
+    return LearnedReasons(learned, table.rows, table.score)
 
 
 def curve_of(detector: Any, graph: AttributedGraph, columns: Columns, scores: FloatArray, seed: int) -> list[Point]:

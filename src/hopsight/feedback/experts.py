@@ -192,9 +192,9 @@ def kernel(rows: Matrix, others: Matrix) -> FloatArray:
 
 def fit_some(judged: Judged, columns: BoolArray, seed: int) -> tuple[Forest, FloatArray]:
     """Grow a random forest on some features; on own attributes and their means over neighborhoods as RF-Graph does."""
-    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.tree import DecisionTreeRegressor
 
-    places, make_tree = np.flatnonzero(columns), partial(DecisionTreeClassifier, max_features="sqrt")
+    places, make_tree = np.flatnonzero(columns), partial(DecisionTreeRegressor, max_features="sqrt")
     rows = np.ascontiguousarray(judged.rows[:, places])
     forest, without = grow(make_tree, rows, judged.anomalous, judged.weights, seed)
     return replace(forest, feature=places[forest.feature].astype(np.int32)), without
@@ -202,7 +202,7 @@ def fit_some(judged: Judged, columns: BoolArray, seed: int) -> tuple[Forest, Flo
 
 def fit_all(judged: Judged) -> tuple[Forest, FloatArray]:
     """Grow extremely randomized trees on all features, evidence included."""
-    from sklearn.tree import ExtraTreeClassifier
+    from sklearn.tree import ExtraTreeRegressor
 
-    make_tree = partial(ExtraTreeClassifier, max_features=0.3, min_samples_leaf=2)
+    make_tree = partial(ExtraTreeRegressor, max_features=0.3, min_samples_leaf=2)
     return grow(make_tree, judged.rows, judged.anomalous, judged.weights, judged.seed + 2)

@@ -73,6 +73,8 @@ def node_features(
     names: Sequence[str],
     evidence: Mapping[str, FloatArray],
     score: FloatArray,
+    n_alone: int = 0,
+    edge_weight: FloatArray | None = None,
 ) -> Features:
     """Return the features of every node.
 
@@ -88,41 +90,47 @@ def node_features(
         (n_nodes, n_columns) attributes that trees can split, and what each column is called.
     evidence, score
         Strength per kind of evidence, and the score without labels.
+    n_alone
+        How many columns, the last ones, have no means over neighbors: what a node shares connects it to them.
+    edge_weight
+        How much each edge counts in the means of attributes, where relations say more or less about the ends.
     """
     own = np.ascontiguousarray(attributes, dtype=np.float32)
     arcs = sp.csr_matrix(graph.adjacency, dtype=np.float32)
     both = ((arcs + arcs.T) > 0).astype(np.float32).tocsr() if graph.directed else arcs
-    near = neighbor_mean(both, own)
+    among = both if edge_weight is None else _weights(graph, edge_weight)
+    averaged, words = own[:, : own.shape[1] - n_alone], names[: len(names) - n_alone]
+    near = neighbor_mean(among, averaged)
     degree = np.log1p(np.diff(both.indptr)).astype(np.float32)[:, None]
     blocks: list[tuple[Matrix, list[str]]] = [
         (own, list(names)),
-        (near, [f"neighbors' {name}" for name in names]),
-        (neighbor_mean(both, near), [f"neighbors of neighbors' {name}" for name in names]),
+        (near, [f"neighbors' {name}" for name in words]),
+        (neighbor_mean(among, near), [f"neighbors of neighbors' {name}" for name in words]),
         (degree, ["number of neighbors"]),
         (neighbor_mean(both, degree), ["neighbors' number of neighbors"]),
     ]
     if graph.directed:
         for word, matrix in (("receivers'", arcs), ("senders'", arcs.T.tocsr())):
             count = np.log1p(np.diff(matrix.indptr)).astype(np.float32)[:, None]
-            blocks.append((neighbor_mean(matrix, own), [f"{word} {name}" for name in names]))
+            blocks.append((neighbor_mean(matrix, averaged), [f"{word} {name}" for name in words]))
             blocks.append((count, [f"number of {word.rstrip(chr(39))}"]))
     if graph.edge_weight is not None:
-        weights = _weights(graph)
+        weights = _weights(graph, np.abs(graph.edge_weight))
         total = np.log1p(np.asarray(weights.sum(axis=1)).ravel()).astype(np.float32)[:, None]
-        blocks.append((neighbor_mean(weights, own), [f"neighbors' {name}, by weight" for name in names]))
+        blocks.append((neighbor_mean(weights, averaged), [f"neighbors' {name}, by weight" for name in words]))
         blocks.append((total, ["total weight"]))
     relations = _relations(graph)
-    for word, matrix in relations:
+    for relation, matrix in relations:
         count = np.log1p(np.diff(matrix.indptr)).astype(np.float32)[:, None]
-        blocks.append((count, [f"number of neighbors by {word}"]))
+        blocks.append((count, [f"number of neighbors by {relation}"]))
     n_local = sum(len(words) for _, words in blocks)
     kinds = sorted(evidence)  # a saved model has them in another order
     strengths = np.stack([*(np.nan_to_num(evidence[kind]) for kind in kinds), score], axis=1).astype(np.float32)
     known = [*kinds, UNLABELED]
     blocks += [(strengths, known), (neighbor_mean(both, strengths), [f"neighbors' {name}" for name in known])]
     values = np.concatenate([block for block, _ in blocks], axis=1)
-    words = tuple(name for _, some in blocks for name in some)
-    return Features(np.nan_to_num(values), words, np.arange(len(words)) < n_local, len(names))
+    found = tuple(name for _, some in blocks for name in some)
+    return Features(np.nan_to_num(values), found, np.arange(len(found)) < n_local, len(names))
 
 
 def with_judged_neighbors(
@@ -179,10 +187,9 @@ def _relations(graph: AttributedGraph) -> list[tuple[str, Any]]:
     return found
 
 
-def _weights(graph: AttributedGraph) -> Any:
-    """Return the absolute weights of the edges as a symmetric CSR matrix."""
+def _weights(graph: AttributedGraph, weight: FloatArray) -> Any:
+    """Return weights of the edges as a symmetric CSR matrix."""
     source, target = graph.edges
-    weight = np.abs(np.asarray(graph.edge_weight, dtype=np.float64))
     size = (graph.n_nodes, graph.n_nodes)
     matrix = sp.coo_matrix((weight, (source, target)), shape=size).tocsr()
     return matrix + matrix.T

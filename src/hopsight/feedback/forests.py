@@ -41,16 +41,15 @@ class Forest:
 
     @classmethod
     def of(cls, trees: Any) -> Forest:
-        """Return the arrays of fitted trees of scikit-learn; a classifier's leaves hold the chance of class 1."""
+        """Return the arrays of fitted regression trees of scikit-learn."""
         parts: list[tuple[NDArray[Any], ...]] = []
         starts, first = [], 0
         for fitted in trees:
             tree = fitted.tree_
             own = np.arange(tree.node_count)
             leaf = tree.children_left < 0
-            value = _leaf_values(tree.value)
             children = (np.where(leaf, own, side) + first for side in (tree.children_left, tree.children_right))
-            parts.append((*children, np.where(leaf, 0, tree.feature), tree.threshold, value))
+            parts.append((*children, np.where(leaf, 0, tree.feature), tree.threshold, tree.value.ravel()))
             starts.append(first)
             first += tree.node_count
         left, right, feature, threshold, value = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -95,6 +94,7 @@ def grow(
 ) -> tuple[Forest, FloatArray]:
     """Grow trees on bootstrap samples; return them, and for each row the mean of the trees that have not seen it.
 
+    Regression trees split labels of 0 and 1 as classification trees do: their variance is half of Gini's impurity.
     Scikit-learn's forests draw weighted samples in some versions, which leaves no tree that has not seen a rare row.
     A row that every tree has seen gets the mean of all others.
     """
@@ -109,19 +109,13 @@ def grow(
         with config_context(skip_parameter_validation=True):  # it takes as long as a small tree
             tree.fit(rows, wanted, sample_weight=weights * drawn, check_input=False)
         unseen = drawn == 0
-        total[unseen] += _leaf_values(tree.tree_.predict(rows[unseen]))
+        total[unseen] += tree.tree_.predict(rows[unseen]).ravel()
         count[unseen] += 1
         trees.append(tree)
     known = count > 0
     without = np.divide(total, count, out=np.zeros(n), where=known)
     without[~known] = without[known].mean() if known.any() else 0.0
     return Forest.of(trees), without
-
-
-def _leaf_values(values: NDArray[Any]) -> FloatArray:
-    """Return a tree's number per leaf: its mean, or the share of the second class."""
-    shares = values.reshape(len(values), values.shape[-1])
-    return np.asarray(shares[:, 0] if shares.shape[1] == 1 else shares[:, 1] / shares.sum(axis=1))
 
 
 def _depths(starts: Any, left: Any, right: Any) -> Any:

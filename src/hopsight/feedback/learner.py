@@ -40,8 +40,10 @@ Matrix = NDArray[np.float32]
 FEW_LABELS = 0.5  # the score without labels counts for this share of this and the number of labels of the rarer kind
 AT_TOP = 0.35  # and for at least this share if all labels are from the top of the ranking
 SURE = 2.0  # standard errors: a difference of more says no more
+TRUST = 0.5  # an expert that is better by a t of 1 has a weight larger by a factor of exp(½)
 TOTAL = 2.0  # slope of all experts together
-CALIBRATION_PRIOR, CALIBRATION_SLOPE = 3.0, 0.6  # how much labels must say to change the slope, and where it starts
+CALIBRATION_PRIOR, CALIBRATION_SLOPE = 6.0, 0.4  # how much labels must say to change the slope, and where it starts
+FEW_RARE = 3  # labels of the rarer kind: with more, they must say less each
 MOST_LABELS = 2_000  # more are thinned out, so that learning stays quick and what is saved small
 MOST_REFERENCE = 1 << 13  # rows that ranks refer to
 N_LEVELS = 513
@@ -394,12 +396,13 @@ def key_of(hashes: NDArray[Any]) -> int:
 def _combine(columns: FloatArray, judged: Judged) -> tuple[FloatArray, FloatArray]:
     """Return the weights of the experts and of the score, and the combination without the own label.
 
-    A share m belongs to the experts that start from nothing, alike, and 1 − m to the corrections of the score, with
-    log(m / (1 − m)) = s + 2z − d. By z standard errors, at most two, those that start from nothing predict labels
-    better than the others without the own label; by d, from none to two, the score without labels is better than
-    chance. s is 1 if labels were given all over the ranking and −1 if they are from its top: whoever has seen the top
-    alone says nonsense about the rest. The score itself gets ½ / (½ + k) of the whole with k labels of the rarer kind,
-    and at least .35 if all are from the top.
+    A share m belongs to the experts that start from nothing, each by exp(t / 2), and 1 − m to the corrections of the
+    score, alike, with log(m / (1 − m)) = s + 2z − d. t is Student's, of how far apart an expert puts the two kinds of
+    labels without the own label, and 0 if all labels are from the top of the ranking. By z standard errors, at most
+    two, those that start from nothing predict labels better than the others without the own label; by d, from none to
+    two, the score without labels is better than chance. s is 1 if labels were given all over the ranking and −1 if they
+    are from its top: whoever has seen the top alone says nonsense about the rest. The score itself gets ½ / (½ + k) of
+    the whole with k labels of the rarer kind, and at least .35 if all are from the top.
     """
     corrects = np.array([name in CORRECTIONS for name in EXPERTS])
 
@@ -409,15 +412,19 @@ def _combine(columns: FloatArray, judged: Judged) -> tuple[FloatArray, FloatArra
         n_anomalous = int(anomalous.sum())
         rarer = min(n_anomalous, anomalous.size - n_anomalous)
         by_chance = np.sqrt((anomalous.size + 1) / (12.0 * n_anomalous * (anomalous.size - n_anomalous)))
+        spread = min(1.0, 4.0 * float((score < 0).mean()))  # 1 if a quarter of the labels is in the lower half
+        apart = TRUST * spread * _student(opinions, anomalous)[~corrects]
+        from_nothing = np.exp(apart - apart.max())
+        from_nothing /= from_nothing.sum()
         better = 0.0
         if rarer > 1:
-            sides = (opinions[:, ~corrects].mean(axis=1), opinions[:, corrects].mean(axis=1))
+            sides = (opinions[:, ~corrects] @ from_nothing, opinions[:, corrects].mean(axis=1))
             difference, error = roc_auc_difference(anomalous, *sides)
             better = difference / np.hypot(error, by_chance / 2.0)  # few labels have a small error by accident
         trusted = (roc_auc(anomalous, score) - 0.5) / by_chance
-        spread = min(1.0, 4.0 * float((score < 0).mean()))  # 1 if a quarter of the labels is in the lower half
         share = expit(2.0 * spread - 1.0 + 2.0 * np.clip(better, -SURE, SURE) - np.clip(trusted, 0.0, SURE))
-        experts = np.where(corrects, (1.0 - share) / corrects.sum(), share / (~corrects).sum())
+        experts = np.full(corrects.size, (1.0 - share) / corrects.sum())
+        experts[~corrects] = share * from_nothing
         default = max(FEW_LABELS / (FEW_LABELS + rarer), AT_TOP * (1.0 - spread))
         return np.asarray(TOTAL * np.append((1.0 - default) * experts, default))
 
@@ -428,13 +435,28 @@ def _combine(columns: FloatArray, judged: Judged) -> tuple[FloatArray, FloatArra
     return weights_by(np.ones(judged.anomalous.size, dtype=np.bool_)), judged.without_own_label(fold_fit)
 
 
+def _student(opinions: FloatArray, anomalous: BoolArray) -> FloatArray:
+    """Return Student's t between the kinds of labels for each expert; two more rows of variance 1 temper few labels."""
+    kinds = opinions[anomalous], opinions[~anomalous]
+    squares = sum(kind.var(axis=0) * len(kind) for kind in kinds)
+    error = np.sqrt((squares + 2.0) / (len(opinions) + 2.0) * sum(1.0 / len(kind) for kind in kinds))
+    return np.asarray((kinds[0].mean(axis=0) - kinds[1].mean(axis=0)) / error)
+
+
 def _calibrate(combined: FloatArray, judged: Judged) -> tuple[FloatArray, FloatArray]:
-    """Return intercept and slope to log-odds, and the probability of each judged row without its own label."""
-    penalty, prior = np.array([CALIBRATION_PRIOR]), np.array([CALIBRATION_SLOPE])
+    """Return intercept and slope to log-odds, and the probability of each judged row without its own label.
+
+    Nothing is learned without a label of each kind, so that k of the rarer kind stand for k − ½ on average. The median
+    of all rows, at 0, counts as one more normal label: whoever has judged three suspects knows nothing about the rest.
+    """
 
     def fit(rows: BoolArray) -> FloatArray:
-        alike = np.ones(int(rows.sum()))
-        return logistic(combined[rows, None], judged.anomalous[rows], alike, penalty, prior, nonnegative=True)
+        anomalous = judged.anomalous[rows]
+        rare = anomalous == (2 * anomalous.sum() <= anomalous.size)
+        weights = np.append(np.where(rare, 1.0 - 0.5 / rare.sum(), 1.0), 1.0)
+        penalty = np.array([CALIBRATION_PRIOR * min(1.0, FEW_RARE / rare.sum())])
+        known = np.append(combined[rows], 0.0)[:, None], np.append(anomalous, False)
+        return logistic(*known, weights, penalty, np.array([CALIBRATION_SLOPE]), nonnegative=True)
 
     def fold_fit(rows: BoolArray) -> Any:
         line = fit(rows)

@@ -1,4 +1,4 @@
-"""What distinguishes known anomalies, what raised or lowered a node's probability, and columns that give labels away.
+"""What distinguishes known anomalies, what raised or lowered a probability, and columns that give labels away.
 
 Features count in groups: an own attribute with all its categories, the same attribute of the neighbors, a kind of
 evidence with that of the neighbors.
@@ -7,7 +7,7 @@ evidence with that of the neighbors.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -30,6 +30,7 @@ BoolArray = NDArray[np.bool_]
 
 NEIGHBORS = ("neighbors of neighbors' ", "neighbors' ", "receivers' ", "senders' ")
 MOST_COMPARED = 250  # labels that groups are compared on: each group takes two inversions of a matrix of this size
+MOST_SAMPLED = 20_000  # nodes or edges that one is compared with, evenly drawn
 N_DISTINCTIONS = 5
 N_INFLUENCES = 4
 LEAST_EFFECT = 0.1  # log-odds: less is not worth a word
@@ -65,7 +66,7 @@ class Distinction:
 
 @dataclass(frozen=True)
 class Influence:
-    """What a group of features does to the probability of a node.
+    """What a group of features does to the probability of a node or an edge.
 
     Attributes
     ----------
@@ -88,19 +89,20 @@ class Influence:
 
 
 class LearnedReasons:
-    """The reasons of what was learned from labels, given the features of all nodes.
+    """The reasons of what was learned from labels of nodes or of edges.
 
     Parameters
     ----------
     learned
         What was learned.
-    features, score
-        Features of all nodes, as learned from, and their scores without labels.
+    rows, score
+        Return the features of some nodes or edges, as learned from; the scores of all without labels.
     """
 
-    def __init__(self, learned: Learned, features: Features, score: FloatArray) -> None:
-        self.learned, self.features, self.score = learned, features, score
-        self.groups = groups_of(features)
+    def __init__(self, learned: Learned, rows: Callable[[IntArray], Features], score: FloatArray) -> None:
+        self.learned, self.rows, self.score = learned, rows, score
+        self.features = rows(np.arange(0, score.size, max(1, math.ceil(score.size / MOST_SAMPLED))))
+        self.groups = groups_of(self.features)
 
     def distinctions(self, n: int = N_DISTINCTIONS) -> list[Distinction]:
         """Return the groups that distinguish known anomalies, those first without which most would be lost."""
@@ -119,10 +121,10 @@ class LearnedReasons:
         found = [each for each in found if each.alone >= LEAST_ALONE and each.drop >= 0.0]
         return sorted(found, key=lambda each: (-round(each.drop, 6), -each.alone, each.feature))[:n]
 
-    def node(self, position: int, n: int = N_INFLUENCES) -> tuple[Influence, ...]:
-        """Return the groups that raised or lowered the probability of a node most, the strongest first."""
-        values, columns = self.features.values, list(self.groups.values())
-        rows = np.repeat(values[[position]], len(columns) + 1, axis=0)
+    def influences(self, position: int, n: int = N_INFLUENCES) -> tuple[Influence, ...]:
+        """Return the groups that raised or lowered a probability most, the strongest first."""
+        own, columns = self.rows(np.array([position])).values, list(self.groups.values())
+        rows = np.repeat(own, len(columns) + 1, axis=0)
         score = np.repeat(self.score[position], len(columns) + 1)
         for number, (name, group) in enumerate(self.groups.items()):
             rows[number, group] = self._median[group]
@@ -130,12 +132,12 @@ class LearnedReasons:
                 score[number] = np.median(self.score)
         log_odds = self.learned.log_odds(replace(self.features, values=rows), score)
         effects = log_odds[-1] - log_odds[:-1]
-        unusual = np.abs(normal_scores(values[[position]], self.learned.levels)[0])
+        unusual = np.abs(normal_scores(own, self.learned.levels)[0])
         order = np.argsort(-np.abs(effects), kind="stable")[:n]
         found = []
         for number in order[np.abs(effects[order]) >= LEAST_EFFECT].tolist():
             column = int(columns[number][np.argmax(unusual[columns[number]])])
-            value, others = values[position, column], values[:, column]
+            value, others = own[0, column], self.features.values[:, column]
             lower, higher = (100.0 * float(each.mean()) for each in (others < value, others > value))
             probability = float(expit(log_odds[number]))
             name = self.features.names[column]
@@ -144,7 +146,7 @@ class LearnedReasons:
 
     @cached_property
     def _median(self) -> FloatArray:
-        """The median of each feature over all nodes."""
+        """The median of each feature."""
         return np.array([np.median(column) for column in self.features.values.T])
 
 

@@ -98,10 +98,12 @@ def features_of(detector: Any, graph: AttributedGraph, columns: Columns, default
     """Return the features of all nodes, computed in the order of ids: the order of rows changes no rounding."""
     order = NodeOrder.of(graph)
     if order is None:
-        return node_features(graph, *columns(graph), detector.evidence_, default)
+        evidence, n_alone = detector.evidence_, 0 if graph.context is None else len(graph.context.learned_names)
+        return node_features(graph, *columns(graph), evidence, default, n_alone, detector.learner_weight(graph))
     back = np.argsort(order.nodes)
-    evidence = {kind: strength[back] for kind, strength in detector.evidence_.items()}
-    return node_features(order.graph, *columns(order.graph), evidence, default[back]).rows(order.nodes)
+    sorted_ = copy.copy(detector)
+    sorted_.evidence_ = {kind: strength[back] for kind, strength in detector.evidence_.items()}
+    return features_of(sorted_, order.graph, columns, default[back]).rows(order.nodes)
 
 
 def apply(detector: Any, features: Features, default: FloatArray, *, ranked: Any = None, keep: bool = False) -> None:
@@ -132,7 +134,7 @@ def reasons_of(detector: Any, graph: AttributedGraph, columns: Columns) -> Learn
     default = detector.before_["decision_score_"]
     features = features_of(detector, graph, columns, default)
     features = with_judged_neighbors(features, graph, *learned.labels)
-    return LearnedReasons(learned, features, default)
+    return LearnedReasons(learned, features.rows, default)
 
 
 def curve_of(detector: Any, graph: AttributedGraph, columns: Columns) -> list[Point]:

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.special import bdtrc, log_ndtr
+from scipy.special import bdtrc, stdtr
 
 from hopsight.canonical import Events
 from hopsight.detectors.tails import Tail, fit_tail
@@ -63,7 +63,8 @@ class FlowBaseline:
     currencies, typical
         (n,) hash of each currency's name, and (n, 2) median and deviation of the logarithm of its amounts.
     limits
-        (60,) share of amounts below a round limit among those just below and just above it.
+        (60,) share of amounts below a round limit among those just below and just above it; the amounts that one
+        account has near it count as one.
     """
 
     day: FloatArray
@@ -119,7 +120,9 @@ class Flow:
                         usual.windows[way, series, width] = fit_tail(beyond).numbers()
         if events.amount is not None:
             limit, below = flow.near_limit
-            tally = np.array([np.bincount(limit[below == side], minlength=N_LIMITS + 1)[1:] for side in (0, 1)])
+            of_ends = [np.unique(ends * (N_LIMITS + 1) + limit, return_inverse=True)[1] for ends in flow.accounts]
+            weight = 1.0 / np.max([np.bincount(group)[group] for group in of_ends], axis=0)
+            tally = np.array([np.bincount(limit, weight * (below == side), N_LIMITS + 1)[1:] for side in (0, 1)])
             usual.limits[:] = (tally[1] + 5.0) / (tally.sum(axis=0) + 10.0)
         return flow
 
@@ -270,34 +273,36 @@ class Flow:
 
         Only events between ends that are new to each other count.
         """
+        return self._passed(~self.is_known)
+
+    def _passed(self, counted: NDArray[np.bool_]) -> FloatArray:
         sorted_, amount = self.movements
-        fresh = ~np.concatenate([self.is_known, self.is_known])
-        used = np.where(fresh & np.isfinite(amount), amount, 0.0)[sorted_.order]
-        time = np.concatenate([self.time, self.time])[sorted_.order]
+        used = np.where(np.tile(counted, 2) & np.isfinite(amount), amount, 0.0)[sorted_.order]
         found = np.empty(amount.size)
-        found[sorted_.order] = passed(sorted_.start, time, used, PASSING_DAYS)
+        found[sorted_.order] = passed(sorted_.start, np.tile(self.time, 2)[sorted_.order], used, PASSING_DAYS)
         return found.reshape(2, -1)
 
     @cached_property
     def passing(self) -> FloatArray:
-        """(n_accounts, 2) what came in, and what of it went on within three days between ends that are new."""
-        _, target = self.accounts
+        """(n_accounts, 3) what came in, what of it went on within three days, and that between ends that are new."""
+        every = self._passed(np.ones(self.events.size, dtype=np.bool_))
+        moved = (np.nan_to_num(self.events.amount), every[0], self.passed_on[0])
         n_accounts = self.n_nodes * self.n_currencies
-        moved = (np.nan_to_num(self.events.amount), self.passed_on[0])
-        return np.column_stack([np.bincount(target, each, minlength=n_accounts) for each in moved])
+        return np.column_stack([np.bincount(self.accounts[1], each, minlength=n_accounts) for each in moved])
 
     @cached_property
     def pass_value(self) -> FloatArray:
         """How much of what came in went out again soon.
 
-        With I what came into an account, P what of it left within three days, and m the median amount of all events:
-        (P / I) · log(1 + P / m). Only events between ends that have known each other for less than two weeks count in
-        P, so that a rent that flatmates collect every month does not.
+        With I what came into an account, P what of it left within three days, N the same if only events count between
+        ends that have known each other for less than two weeks, and m the median amount of all events:
+        √(P N) / I · log(1 + N / m). So a rent that flatmates collect every month counts little, and an account that
+        does nothing but pass on counts also when its partners stay the same.
         """
-        total, out = self.passing.T
+        total, out, new = self.passing.T
         median = np.tile(np.exp(self.typical[:, 0]), self.n_nodes)
-        share = np.divide(out, total, out=np.zeros_like(out), where=total > 0.0)
-        return np.asarray(share * np.log1p(out / median))
+        share = np.divide(np.sqrt(out * new), total, out=np.zeros_like(out), where=total > 0.0)
+        return np.asarray(share * np.log1p(new / median))
 
     # cycle
 
@@ -367,13 +372,15 @@ class Flow:
     def rings(self, suspects: NDArray[np.bool_]) -> list[tuple[IntArray, IntArray]]:
         """Return groups of suspects that passed an amount on among themselves: their nodes, and the events.
 
-        Two suspects belong together if one paid the other with an event that follows another or is followed by one
-        (:attr:`chained`). A group has at least three members, and as many events as members, so that something returned
-        or went several ways.
+        Two suspects that are new to each other belong together if one paid the other with an event that follows another
+        or is followed by one (:attr:`chained`), or of which at least half had just come in and at least half went on
+        (:attr:`passed_on`), whatever the amounts before and after. A group has at least three members, and as many
+        events as members, so that something returned or went several ways.
         """
         before, after, *_ = self.chained
         source, target = self.events.source, self.events.target
-        rows = np.flatnonzero(((before >= 0) | (after >= 0)) & suspects[source] & suspects[target])
+        linked = (before >= 0) | (after >= 0) | (self.passed_on >= 0.5 * np.nan_to_num(self.events.amount)).all(axis=0)
+        rows = np.flatnonzero(linked & ~self.is_known & suspects[source] & suspects[target])
         ones = np.ones(rows.size)
         paid = sp.coo_array((ones, (source[rows], target[rows])), shape=(self.n_nodes, self.n_nodes))
         component = connected_components(paid, directed=False)[1]
@@ -410,14 +417,21 @@ class Flow:
     def below_limits(self) -> tuple[FloatArray, IntArray, IntArray]:
         """How much more amounts of an account are just below a round limit than just above it; which limit and way.
 
-        With b different amounts just below the limit (by 15% of it at most) and a just above it, and p the share
-        below among all events near that limit: −log₁₀ P(X ≥ b) for X binomial with b + a trials of probability p. The
-        largest over sent and received and all limits with b ≥ 3.
+        With b different amounts just below the limit (by 15% of it at most) and a just above it, p the share below
+        among all events near that limit, and k the number of limits that all amounts are near, up to the largest:
+        −log₁₀ P(X ≥ b) − log₁₀ 2k for X binomial with b + a trials of probability p, the largest over sent and received
+        and all limits with b ≥ 3. A limit below the usual amount of the currency restricts nobody: what lies below it
+        are prices.
         """
         limit, below = self.near_limit
-        near = np.flatnonzero((limit > 0) & ~self.is_known)
+        currency = 0 if self.events.currency is None else self.events.currency
+        restricts = np.array([limit_value(each) for each in range(N_LIMITS + 1)])[limit] > np.exp(
+            self.typical[currency, 0]
+        )
+        near = np.flatnonzero((limit > 0) & restricts & ~self.is_known)
         n_accounts = self.n_nodes * self.n_currencies
         best, which, ways = np.zeros(n_accounts), *np.zeros((2, n_accounts), dtype=np.int64)
+        free = np.log10(2.0 * max(1, np.unique(limit[near]).size))
         for way, ends in enumerate(self.accounts):
             cents = np.round(self.events.amount[near] * 100.0)
             rows = np.unique(np.column_stack([ends[near] * (N_LIMITS + 1) + limit[near], cents, below[near]]), axis=0)
@@ -425,7 +439,7 @@ class Flow:
             n_all, n_below = np.bincount(group), np.bincount(group, rows[:, 2])
             account, number = keys // (N_LIMITS + 1), keys % (N_LIMITS + 1)
             chance = bdtrc(n_below - 1.0, n_all, self.usual.limits[number - 1])
-            digits = -np.log10(np.maximum(np.where(n_below >= FEWEST_BELOW, chance, 1.0), 1e-300))
+            digits = -np.log10(np.maximum(np.where(n_below >= FEWEST_BELOW, chance, 1.0), 1e-300)) - free
             for place in np.argsort(digits, kind="stable"):
                 if digits[place] > best[account[place]]:
                     best[account[place]], which[account[place]] = digits[place], number[place]
@@ -434,17 +448,26 @@ class Flow:
 
     @cached_property
     def unlike(self) -> FloatArray:
-        """How unlike the earlier amounts of both of its ends each amount is: the smaller of two z, 0 if negative.
+        """How unlike the earlier amounts of both of its ends each amount is: the smaller of two −log₁₀ P, at least 0.
 
         With x the level of an amount, Σ over the n earlier amounts of the same account in the same direction, center
-        c = Σx / (n + 3) and variance v = (3 + Σx² − c Σx) / (n + 3): z = (x − c) / √(v (1 + 1 / (n + 3))). Ends that
-        have known each other for two weeks have 0.
+        c = Σx / (n + 3) and variance v = (3 + Σx² − c Σx) / (n + 3): P = P(T ≥ z) with z = (x − c) / √(v (1 + 1 / (n +
+        3))) and T of Student's distribution with n + 3 degrees of freedom, as a normal distribution predicts whose
+        center and variance are learned. The first amount of a node says little: nothing is known of what it does. Ends
+        that have known each other for two weeks have 0.
         """
-        z = np.minimum(*(self._z(ends) for ends in self.accounts))
-        return np.where(np.isfinite(z) & ~self.is_known, np.maximum(z, 0.0), 0.0)
+        rows = np.flatnonzero(~self.is_known & np.isfinite(self.level))
+        found = np.zeros(self.events.size)
+        found[rows] = np.inf
+        for z, freedom in (self._z(ends) for ends in self.accounts):
+            rows = rows[z[rows] > 0.0]
+            digits = np.zeros(found.size)
+            digits[rows] = -np.log10(np.maximum(stdtr(freedom[rows], -z[rows]), 1e-300))
+            found = np.minimum(found, digits)
+        return found
 
-    def _z(self, ends: IntArray) -> FloatArray:
-        """Return each level against the earlier ones of an account, or all others if there are no times."""
+    def _z(self, ends: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return each level against the earlier ones of an account, or all others if there are no times, and n + 3."""
         sorted_ = _sorted(ends, self.n_nodes * self.n_currencies)
         x = np.nan_to_num(self.level)[sorted_.order]
         has = np.isfinite(self.level[sorted_.order]).astype(np.float64)
@@ -460,16 +483,17 @@ class Flow:
             n, total, squares = (each[here] - each[first] for each in sums)
         center = total / (n + PRIOR)
         variance = np.maximum(PRIOR + squares - total * center, PRIOR * 0.05) / (n + PRIOR)
-        z = np.empty(x.size)
+        z, freedom = np.empty((2, x.size))
         z[sorted_.order] = (x - center) / np.sqrt(variance * (1.0 + 1.0 / (n + PRIOR)))
-        return z
+        freedom[sorted_.order] = n + PRIOR
+        return z, freedom
 
     @cached_property
     def amount_value(self) -> FloatArray:
         """How unusual the amounts of a node are for it and its partners, and how they keep below a limit.
 
-        The sum over a node's events of −log₁₀ Φ(−z) − log₁₀ n if positive, with z from :attr:`unlike` and n the number
-        of its events in that direction, plus what :attr:`below_limits` says.
+        The sum over a node's events of what :attr:`unlike` says minus log₁₀ n if positive, with n the number of its
+        events in that direction, plus what :attr:`below_limits` says.
         """
         found = self.below_limits[0].copy()
         for ends, digits in zip(self.accounts, self.unlike_digits, strict=True):
@@ -479,9 +503,8 @@ class Flow:
     @cached_property
     def unlike_digits(self) -> FloatArray:
         """(2, n_events) what :attr:`unlike` says of each event for its source, and for its target."""
-        digits = np.where(self.unlike > 0.0, -log_ndtr(-self.unlike) / np.log(10.0), 0.0)
         counts = [np.bincount(ends)[ends] for ends in self.accounts]
-        return np.stack([np.maximum(digits - np.log10(count), 0.0) for count in counts])
+        return np.stack([np.maximum(self.unlike - np.log10(count), 0.0) for count in counts])
 
     @cached_property
     def raw(self) -> FloatArray:

@@ -217,25 +217,23 @@ def _passing(flow: Flow, node: int) -> PassThroughFacts:
     account = flow.account_of(node, flow.pass_value)
     sorted_, amount = flow.movements
     rows = sorted_.order[sorted_.start[account] : sorted_.start[account + 1]]
-    event = rows % flow.events.size
-    rows = rows[~flow.is_known[event] & np.isfinite(amount[rows])]
+    rows = rows[np.isfinite(amount[rows])]
     event, left = rows % flow.events.size, amount[rows].copy()
-    delays, taken, used = [], [], set()
-    for place in np.flatnonzero(amount[rows] < 0.0):
-        for other in np.flatnonzero(
-            (left[:place] > 0.0) & (flow.time[event[:place]] >= flow.time[event[place]] - PASSING_DAYS)
-        ):
+    time, delays, taken, used = flow.time[event], [], [], set()
+    for place in np.flatnonzero(left < 0.0):
+        begin = np.searchsorted(time, time[place] - PASSING_DAYS)
+        for other in begin + np.flatnonzero(left[begin:place] > 0.0):
             part = min(left[other], -left[place])
             if part <= 0.0:
                 break
             left[other], left[place] = left[other] - part, left[place] + part
-            delays.append(flow.time[event[place]] - flow.time[event[other]])
+            delays.append(time[place] - time[other])
             taken.append(part)
             used |= {int(event[other]), int(event[place])}
     events = np.array(sorted(used), dtype=np.int64)
     order = np.argsort(delays, kind="stable")
     middle = np.searchsorted(np.cumsum(np.array(taken)[order]), sum(taken) / 2.0)
-    received, passed = flow.passing[account]
+    received, passed, _ = flow.passing[account]
     day = float(flow.usual.day[0])
     return PassThroughFacts(
         float(received),

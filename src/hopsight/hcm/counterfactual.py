@@ -55,16 +55,20 @@ def around(graph: AttributedGraph, node: int, absent: IntArray, *, radius: int) 
 
     Nodes at that distance have all of their edges, so that their degrees are those in the whole graph.
     """
-    mine = np.setdiff1d(edges_at(graph, np.array([node])), absent)
+    mine = _without(edges_at(graph, np.array([node])), absent)
     if mine.size == 0:
         raise ValueError("a node without edges cannot be judged")
     inner = np.unique(graph.edges[:, mine])
     for _ in range(radius):
-        inner = np.unique(graph.edges[:, np.setdiff1d(edges_at(graph, inner), absent)])
-    positions = np.setdiff1d(edges_at(graph, inner), absent)
+        inner = np.unique(graph.edges[:, _without(edges_at(graph, inner), absent)])
+    positions = _without(edges_at(graph, inner), absent)
     nodes = np.unique(graph.edges[:, positions])
     edges = np.searchsorted(nodes, graph.edges[:, positions])
     return Around(nodes, edges, positions, graph.edges[:, mine], mine, inner)
+
+
+def _without(edges: IntArray, absent: IntArray) -> IntArray:
+    return edges[~np.isin(edges, absent)]
 
 
 def edges_at(graph: AttributedGraph, nodes: IntArray) -> IntArray:

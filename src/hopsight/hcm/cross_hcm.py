@@ -17,7 +17,7 @@ from torch import Tensor
 from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.detectors.base import Callback, Detector, FloatArray, NodeOrder
 from hopsight.detectors.predict import threshold
-from hopsight.detectors.table import weights_of
+from hopsight.detectors.table import evidence_of, weights_of
 from hopsight.detectors.tails import RELATED, Ordered, group_limit
 from hopsight.flow.evidence import Flow, FlowBaseline, flow_of, flow_without
 from hopsight.graph import AttributedGraph
@@ -140,8 +140,8 @@ class CrossHCM(Detector):
     epochs of Adam serve as samples; their probabilities are calibrated on pairs that the network set aside.
 
     Each kind of ``evidence`` (:mod:`hopsight.hcm.evidence`) is −log₁₀ of a tail probability: 3 means that about one
-    ordinary node in a thousand looks so unusual. ``evidence_`` holds one array per kind. ``decision_score_`` is the
-    root of the sum of the squares of the chosen kinds, where ring and relations count 80%, activity and sharing 50%,
+    ordinary node in a thousand looks as unusual. ``evidence_`` holds one array per kind. ``decision_score_`` is the
+    root of the sum of the squares of the chosen kinds, where ring and relations count 80%, activity 50%,
     outlier 40% (80% if all attributes come from the edges) and cycle 30%;
     ``decided_by_`` is the kind that adds most. ``score="ahp"`` and ``"hav"`` are the paper's scores of the same
     predictions.
@@ -343,6 +343,8 @@ class CrossHCM(Detector):
         # 1. Transform the attributes.
         clock.begin("attributes")
         attributes = self._fit_transform(graph, for_transform)
+        unlike = self._dissimilarity(graph, attributes)
+        self.relation_weights_ = RelationWeights.fit(graph, unlike)
 
         # 2. Split the edges among the networks and their folds.
         clock.begin("hops")
@@ -354,7 +356,6 @@ class CrossHCM(Detector):
         self.n_inputs_, self.n_classes_ = attributes.shape[1], pool.n_classes
 
         # 4. Judge every edge by what has not seen it.
-        unlike = self._dissimilarity(graph, attributes)
         if self._sees_attributes:
             judged = self._learn(device, graph, attributes, index, pool, rngs[2:], callback, clock, saved, unlike)
         else:
@@ -434,12 +435,11 @@ class CrossHCM(Detector):
             pairs, labels = pool.draw_aside(network, CALIBRATION_PAIRS, rng=rng)
             found.append(calibrate(self._logits(self._unlike(graph, index.part == network, pairs))[None], labels))
         self.calibrations_ = np.array(found)
-        return self._compare(graph, index.part, unlike)
+        return self._compare(graph, unlike)
 
     def _compare(
         self,
         graph: AttributedGraph,
-        part: NDArray[Any],
         unlike: NDArray[Any],
         edges: IntArray | None = None,
         absent: NDArray[np.bool_] | None = None,
@@ -450,12 +450,13 @@ class CrossHCM(Detector):
         derived again without the absent ones.
         """
         edges = np.arange(graph.n_edges) if edges is None else edges
+        again = graph.derivation is not None
+        part = self.splits.of(edge_hashes(graph, None if again else edges)).part  # of all edges, or of these
         found = np.empty((3, edges.size))
         for network, calibration in enumerate(self.calibrations_):
-            mine, hidden = np.flatnonzero(part[edges] == network), part == network
+            mine, hidden = np.flatnonzero((part[edges] if again else part) == network), part == network
             if mine.size:
-                hidden = hidden if absent is None else hidden | absent
-                again = graph.derivation is not None
+                hidden = hidden if absent is None or not again else hidden | absent
                 apart = self._unlike(graph, hidden, graph.edges[:, edges[mine]]) if again else unlike[mine]
                 log_p = calibrated(self._logits(apart), calibration)
                 hop = predicted_hop(log_p, self.prediction).numpy()
@@ -517,10 +518,7 @@ class CrossHCM(Detector):
         self.attribute_baseline_ = AttributeBaseline.fit(own, graph.degrees[chosen], folds)
         cosine = self.resolve_similarity(self.transform_.scaling) == "cosine"
         self.references_ = References.choose(attributes, chosen, cosine=cosine)
-        self.relation_weights_ = None
-        if graph.edge_relation is not None:
-            unlike = self.references_.relative_dissimilarity(attributes, graph.edges)
-            self.relation_weights_ = RelationWeights.fit(graph, unlike)
+        self.relation_weights_ = None  # until the ends of edges are compared
         return attributes
 
     def _own(self, attributes: FloatArray) -> FloatArray:
@@ -624,13 +622,18 @@ class CrossHCM(Detector):
         self.evidence_ = strengths(nodes, self.node_baseline_)
         self.edge_score_ = self.edge_baseline_.scores(edges)
         if flow is not None:
-            self.edge_score_ = np.hypot(self.edge_score_, self.edge_events(graph, flow)[0])
+            places, strength, _ = self.judge_events(graph, flow)
+            strongest = np.zeros(graph.n_edges + 1)
+            np.maximum.at(strongest, places, strength)
+            self.edge_score_ = np.hypot(self.edge_score_, strongest[:-1])
         if refit:
             self.edge_threshold_ = threshold(self.edge_score_, "auto", self.false_alarms, EDGE_SHAPE)
         self.edge_label_ = (self.edge_score_ > self.edge_threshold_).astype(np.int8)
         self._weigh_relations(graph, refit=refit)
         if refit:
-            limits = {kind: group_limit(Ordered(values), self.false_alarms) for kind, values in self.evidence_.items()}
+            limits = {
+                kind: group_limit(Ordered(values), self.false_alarms) for kind, values in evidence_of(self).items()
+            }
             if "cycle" in limits:  # few nodes have any: their tail is unknown, and strengths are damped from log₁₀ n
                 limits["cycle"] = np.log10(graph.n_nodes) + RARE_CYCLE
             if "sharing" in limits and self.false_alarms > 0.0:  # likewise; p as in group_limit, by the strength itself
@@ -650,20 +653,16 @@ class CrossHCM(Detector):
 
         return teaching.apply_to_other(self, graph, self._learner_columns, strength)
 
-    def edge_events(self, graph: AttributedGraph, flow: Flow) -> tuple[FloatArray, IntArray, IntArray]:
-        """Return what the events of each edge say, the strongest of them in ``flow.events``, and its kind of evidence.
+    def judge_events(self, graph: AttributedGraph, flow: Flow) -> tuple[IntArray, FloatArray, IntArray]:
+        """Return the edge of each event, what the event says about it, and by which kind of evidence.
 
-        Without any, these are 0, -1 and -1. Kinds are numbered as in :data:`hopsight.flow.KINDS`.
+        An event without an edge (of a node with itself) has the position ``n_edges``. Kinds are numbered as in
+        :data:`hopsight.flow.KINDS`.
         """
         strength, kind = event_strengths(flow, self.node_baseline_, self.evidence)
         ends = np.stack([flow.events.source, flow.events.target])
         places = find_edges(graph.edges, graph.edge_starts, *(ends if graph.directed else np.sort(ends, axis=0)))
-        known = np.flatnonzero((strength > 0.0) & (places < graph.n_edges))
-        order = known[np.lexsort([-known, strength[known]])]  # the strongest last, of equals the first
-        found = np.zeros(graph.n_edges), *np.full((2, graph.n_edges), -1)
-        for values, of_events in zip(found, (strength, np.arange(strength.size), kind), strict=True):
-            values[places[order]] = of_events[order]
-        return found
+        return places, strength, kind
 
     def _flow(self, graph: AttributedGraph, *, refit: bool) -> Flow | None:
         """Return the flow evidence of every node and event; None without amounts and times, then or now."""
@@ -688,7 +687,7 @@ class CrossHCM(Detector):
     def _node_features(self, graph: AttributedGraph, edges: EdgeFeatures, attributes: FloatArray) -> NodeFeatures:
         """Return the features of each node."""
         deviation, residual = np.empty((2, graph.n_nodes))
-        weight = graph.edge_weight if self.relation_weights_ is None else self._relation_weight(graph)
+        weight = self._relation_weight(graph, graph.edge_weight)
 
         def read(start: int) -> None:
             rows = slice(start, start + ROWS_READ)
@@ -750,7 +749,7 @@ class CrossHCM(Detector):
             views = self._views(graph, attributes, self.splits.of(edge_hashes(graph)), device)
             judged = self._judge(views, as_tensor(graph.edges).to(device), views.index.part)
         else:
-            judged = self._compare(graph, self.splits.of(edge_hashes(graph)).part, unlike)
+            judged = self._compare(graph, unlike)
         return copied._finish(copied._weigh(graph, attributes, judged, unlike, refit=False), keep_threshold=True)
 
     def _views(self, graph: AttributedGraph, attributes: FloatArray, index: FoldIndex, device: torch.device) -> Views:
@@ -758,9 +757,9 @@ class CrossHCM(Detector):
         near = Neighborhoods.of(graph, device, self._relation_weight(graph))
         return Views(near, in_unit(self._seen(graph, attributes), self.unit_), index)
 
-    def _relation_weight(self, graph: AttributedGraph) -> FloatArray | None:
-        """Return how much each edge counts by its relation; None if edges have one relation or none."""
-        return None if self.relation_weights_ is None else self.relation_weights_.of(graph)
+    def _relation_weight(self, graph: AttributedGraph, alone: FloatArray | None = None) -> FloatArray | None:
+        """Return how much each edge counts by its relation, or what counts ``alone`` if all have the same or none."""
+        return alone if self.relation_weights_ is None else self.relation_weights_.of(graph)
 
     def decision_function(self, source: Any, label: Any = None) -> FloatArray:
         """Score a graph with the posterior samples and the attribute transformation of the fit."""
@@ -774,7 +773,8 @@ class CrossHCM(Detector):
         derived from the edges is derived again. Edges elsewhere, and what the node is compared with, are those of the
         fit.
         """
-        part, absent = around(graph, node, edges, radius=1), np.zeros(graph.n_edges, dtype=np.bool_)
+        radius = int(self._sees_attributes or self.learned_ is not None)
+        part, absent = around(graph, node, edges, radius=radius), np.zeros(graph.n_edges, dtype=np.bool_)
         absent[edges] = True
         judged = (self._judge_around if self._sees_attributes else self._compare_around)(graph, part, absent)
         if self.score != "evidence":
@@ -789,7 +789,7 @@ class CrossHCM(Detector):
         """Let the networks judge the remaining edges of a node in the part of the graph around it."""
         device = resolve_device(self.device)
         attributes = self._seen(graph, inputs_of(graph, self.transform_, self.magnitude_, part.inner), part.inner)
-        weight = graph.relative_weight if self.relation_weights_ is None else self._relation_weight(graph)
+        weight = self._relation_weight(graph, graph.relative_weight)
         weight = None if weight is None else weight[part.positions]
         near = Neighborhoods(part.edges, part.nodes.size, weight, directed=graph.directed, device=device)
         index = self.splits.of(edge_hashes(graph, part.positions))
@@ -805,7 +805,7 @@ class CrossHCM(Detector):
     def _compare_around(self, graph: AttributedGraph, part: Around, absent: NDArray[np.bool_]) -> JudgedEdges:
         """Judge the remaining edges of a node by the dissimilarity of their ends."""
         unlike = self.edge_dissimilarity_[part.mine]
-        return self._compare(graph, self.splits.of(edge_hashes(graph)).part, unlike, part.mine, absent)
+        return self._compare(graph, unlike, part.mine, absent)
 
     def _features_of(
         self, graph: AttributedGraph, node: int, part: Around, judged: JudgedEdges, absent: NDArray[np.bool_]
@@ -826,7 +826,7 @@ class CrossHCM(Detector):
             edges.dissimilarity[again] = self.references_.relative_dissimilarity(attributes, local[:, again])
         if not self._sees_attributes:
             edges.hop[:] = edges.dissimilarity
-        weight = graph.edge_weight if self.relation_weights_ is None else self._relation_weight(graph)
+        weight = self._relation_weight(graph, graph.edge_weight)
         weight = None if weight is None else weight[inside]
         found: dict[str, Any] = self.edge_baseline_.at_nodes(local, edges, near.size, weight)
         degrees = np.array([mine.size])
@@ -849,7 +849,7 @@ class CrossHCM(Detector):
             return groups
         edges = EdgeFeatures(self.edge_hop_, self.edge_surprise_, self.edge_dissimilarity_)
         sides = {"ring": self.edge_baseline_.strangeness(edges), "lockstep": self.edge_baseline_.alikeness(edges)}
-        least = dict(zip(self.evidence_, self.kind_thresholds_, strict=True))
+        least = dict(zip(evidence_of(self), self.kind_thresholds_, strict=True))  # a saved model has another order
         names = None if graph is None else graph.node_ids
         groups = all_groups(self.edge_index_, sides, self.evidence_, least, names)
         if (
@@ -857,7 +857,8 @@ class CrossHCM(Detector):
             and graph is not None
             and (flow := flow_of(graph, self.flow_baseline_)) is not None
         ):
-            groups += cycle_groups(flow, self.edge_index_, self.evidence_["cycle"], least["cycle"])
+            both = self.evidence_["cycle"], least["cycle"], self.evidence_["pass_through"]
+            groups += cycle_groups(flow, self.edge_index_, *both)
         if "sharing" in self.evidence_ and graph is not None and graph.context is not None:
             shared = self.evidence_["sharing"]
             suspects = (self.decision_score_ > self.threshold_) | (shared > least["sharing"])
@@ -940,6 +941,16 @@ class CrossHCM(Detector):
 
         return teaching.reasons_of(self, self._graph_for("learned_reasons", graph), self._learner_columns)
 
+    def learned_edge_reasons(self, graph: AttributedGraph | None = None) -> LearnedReasons | None:
+        """Return what distinguishes known anomalous edges and what moved each; None if nothing was learned of edges."""
+        if self.edge_learned_ is None:
+            return None
+        from hopsight.feedback import edges
+        from hopsight.feedback.learner import NODES
+
+        graph = self._graph_for("learned_edge_reasons", graph)
+        return edges.reasons_of(self, graph, self._learner_columns, NODES.scores_before(self))
+
     def learning_curve(self, graph: AttributedGraph | None = None) -> list[Point]:
         """Return how well labels are predicted with a quarter, half and all of the others; nothing if they are few."""
         if self.learned_ is None and self.edge_learned_ is None:
@@ -950,16 +961,8 @@ class CrossHCM(Detector):
 
     def distinctions(self, graph: AttributedGraph | None = None) -> list[Distinction]:
         """Return what distinguishes known anomalies, nodes before edges; nothing without labels."""
-        found = self.learned_reasons(graph)
-        known = [] if found is None else found.distinctions()
-        if self.edge_learned_ is not None:
-            from hopsight.feedback import edges
-            from hopsight.feedback.learner import NODES
-
-            graph = self._graph_for("distinctions", graph)
-            scores = NODES.scores_before(self)
-            known += edges.reasons_of(self, graph, self._learner_columns, scores).distinctions()
-        return known
+        found = (self.learned_reasons(graph), self.learned_edge_reasons(graph))
+        return [each for reasons in found if reasons is not None for each in reasons.distinctions()]
 
     def _learner_columns(
         self, graph: AttributedGraph, rows: IntArray | None = None
@@ -980,10 +983,12 @@ class CrossHCM(Detector):
         if graph.context is None:
             return found, names
         context = graph.context if rows is None else graph.context.rows(rows)
-        shared = [f"{word} {kind}" for word in ("shared", "rarely shared") for kind in context.types]
-        columns = [found, context.counts, context.shared, context.rarity, context.means]
-        words = [*names, *(f"number of {name}" for name in context.names), *shared, *context.mean_names]
-        return np.hstack(columns), words
+        return np.hstack([found, context.learned]), [*names, *context.learned_names]
+
+    def learner_weight(self, graph: AttributedGraph) -> FloatArray | None:
+        """Return how much each edge counts where a learner averages attributes: by its relation, and at least a bit."""
+        weight = self._relation_weight(graph)
+        return None if weight is None else np.maximum(weight, LEAST_WEIGHT)
 
     def _learned_score(
         self, graph: AttributedGraph, node: int, part: Around, evidence: Mapping[str, FloatArray], strength: float
@@ -1009,7 +1014,9 @@ class CrossHCM(Detector):
         judged, anomalous = learned.labels
         known = np.isin(judged, part.nodes)
         places = part.places_of(judged[known])
-        features = node_features(near, near.attributes, names, strengths, scores)
+        n_alone = 0 if graph.context is None else len(graph.context.learned_names)
+        weight = self.learner_weight(near)
+        features = node_features(near, near.attributes, names, strengths, scores, n_alone, weight)
         features = with_judged_neighbors(features, near, places, anomalous[known])
         default = np.array([strength])
         return float(learned.scores(default, learned.log_odds(features.rows(at), default))[0])

@@ -33,6 +33,7 @@ NO_TRIANGLES = "No triangles (the graph is bipartite, for example): ring and loc
 BURST_ALONE = 0.5  # of the strength of a burst without amounts
 TRIMMED = 0.02  # share of nodes with the largest deviations that a baseline is fitted without
 ROUNDS = 8  # of reweighting
+ROUNDING = 1e-9  # relative difference of means that is no difference
 DEGREE_GROUPS = 20
 MANY_EDGES = 3.0  # with this many, half of the variance between nodes has averaged out
 PENALTIES = (1.0, 10.0, 100.0, 1000.0, 10000.0)
@@ -70,10 +71,14 @@ def fit_mean_baseline(means: FloatArray, degrees: NDArray[Any]) -> FloatArray:
 
 
 def mean_z(means: FloatArray, degrees: NDArray[Any], usual: FloatArray) -> FloatArray:
-    """Return (mean − center) / √(A / (1 + degree / 3) + B / degree); NaN stays NaN."""
+    """Return (mean − center) / √(A / (1 + degree / 3) + B / degree); NaN stays NaN.
+
+    Means that differ by rounding alone are equal: where no edge has two ends to compare, all of them do.
+    """
     center, between, within = usual
     variance = between * _between_share(degrees) + within / np.maximum(degrees, 1)
-    return np.asarray((means - center) / np.sqrt(np.maximum(variance, 1e-300)))
+    gap = np.where(np.abs(means - center) <= ROUNDING * np.abs(center), 0.0, means - center)
+    return np.asarray(gap / np.sqrt(np.maximum(variance, 1e-300)))
 
 
 def _between_share(degrees: NDArray[Any]) -> FloatArray:
@@ -503,6 +508,8 @@ def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]
     Beside flow evidence, what a strength has beyond log₁₀ n of n nodes, b, counts b / (1 + b), less than 1: n nodes say
     little about chances far below 1 / n, and of eight kinds none shall outweigh two others by that. Where events have
     times but no amounts, burst counts half: members of a forum who rate many at once when they join are ordinary.
+    Amounts are given as −log₁₀ of a chance for the node itself, which is a second estimate: if it is less, the mean of
+    both counts.
     """
     found = _strengths(raw_evidence(nodes, usual), usual)
     return {kind: values for kind, values in found.items() if kind in KINDS or usual.knows(kind)}
@@ -514,6 +521,8 @@ def _strengths(raw: Mapping[str, FloatArray], usual: NodeBaseline) -> dict[str, 
     for kind, values in raw.items():
         place = ALL_KINDS.index(kind)
         strength = np.nan_to_num(Tail(*usual.tails[place]).surprise(values), nan=0.0) / np.log(10.0)
+        if kind == "amount":
+            strength = np.minimum(strength, (strength + np.nan_to_num(values)) / 2.0)
         if len(usual.counts) > len(KINDS):
             beyond = np.maximum(strength - np.log10(max(usual.counts[place], 1.0)), 0.0)
             strength = strength + beyond / (1.0 + beyond) - beyond

@@ -22,6 +22,7 @@ BoolArray = NDArray[np.bool_]
 TRIANGLES = 2  # that each edge of a group closes; single triangles of suspects, and chains of them, occur by chance
 N_LISTED, N_NAMED = 20, 6  # groups, and members of each, in a notebook
 LEAST_SIDE = 0.25  # strangeness (or alikeness) of an edge that may hold a group together
+PASSING = 3.0  # evidence of pass_through that one ordinary node in a thousand has
 LEAST_AROUND = 3  # suspects around one node of another type
 
 
@@ -99,14 +100,15 @@ def all_groups(
     return groups
 
 
-def cycle_groups(flow: Flow, edges: IntArray, evidence: FloatArray, least: float) -> list[Group]:
+def cycle_groups(flow: Flow, edges: IntArray, evidence: FloatArray, least: float, passing: FloatArray) -> list[Group]:
     """Return the groups that passed amounts around (:meth:`hopsight.flow.Flow.rings`), the strongest first.
 
     Members have more evidence than the least, or a chain that among all nodes none has by chance: where nobody pays
-    back, nearly all nodes with any evidence are members of rings, and do not stand out among each other.
+    back, nearly all nodes with any evidence are members of rings, and do not stand out among each other. Or they pass
+    on what comes in as one ordinary node in a thousand does.
     """
     groups = []
-    for members, rows in flow.rings((evidence > least) | flow.has_rare_chain):
+    for members, rows in flow.rings((evidence > least) | flow.has_rare_chain | (passing > PASSING)):
         inside = np.isin(edges, members).all(axis=0)
         n_inside = np.unique(np.sort(edges[:, inside], axis=0), axis=1).shape[1]
         order = members[np.lexsort([members, -evidence[members]])]

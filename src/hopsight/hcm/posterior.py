@@ -16,7 +16,7 @@ from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.network import HopNetwork
 from hopsight.hcm.train import Schedule, at_once, block_generators, n_blocks
 from hopsight.hops.pool import PairPool
-from hopsight.system.threads import Run, few_threads, in_order, torch_threads, workers
+from hopsight.system.threads import Run, few_threads, in_order, one_torch_thread, workers
 
 NODE_VALUES = {
     "ahp": "mean number of hops its neighbors look away",
@@ -157,7 +157,7 @@ def judge_edges(
             if checkpoint.due:
                 posterior.save(checkpoint, turn + 1)
 
-    with torch_threads(1), workers(n_blocks(edges.shape[1], edges.device)) as run:
+    with one_torch_thread(), workers(n_blocks(edges.shape[1], edges.device)) as run:
         for k in range(done // len(samples), len(networks)):
             judge_network(k, run)
     return posterior
@@ -234,7 +234,7 @@ def calibrations_of(
             logits.append(torch.cat([block for _, block in blocks]))
         found.append((torch.stack(logits), labels))
     n_at_once = len(found) if device.type == "cpu" else 1
-    with torch_threads(1), few_threads(1), workers(n_at_once) as run:  # several threads would add up in another order
+    with one_torch_thread(), few_threads(1), workers(n_at_once) as run:  # several threads would add up in another order
         return np.array(list(run(calibrate, *zip(*found, strict=True))))
 
 

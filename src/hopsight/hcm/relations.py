@@ -50,8 +50,8 @@ class RelationWeights:
     def fit(cls, graph: AttributedGraph, unlike: NDArray[Any]) -> RelationWeights | None:
         """Fit the weights to the relative dissimilarity of edges; None for a graph without relations that differ."""
         relations = graph.edges_by_relation
-        known = np.ones(graph.n_edges, dtype=np.bool_) if graph.known_edges is None else graph.known_edges
-        skill = np.array([_skill(unlike[mine & known]) for mine in relations.values()])
+        known = graph.known_edges
+        skill = np.array([_skill(unlike[mine if known is None else mine & known]) for mine in relations.values()])
         if len(relations) < 2 or not skill.any():
             return None
         return cls(id_hashes(np.array([*relations], dtype=object)), (skill / skill.max()) ** 2)
@@ -118,8 +118,8 @@ class RelationBaseline:
 
         ``relations``: more of something than other nodes of the type have, such as 14 cards where 2 are usual. With p
         the tail of max(0, log(1 + count) − median) for each count: √(Σ (log₁₀ p)²). Having few says nothing.
-        ``sharing``: the same with log(1 + Σ 1 / log₂ d) over the nodes of another type that d > 1 nodes share, for each
-        such type: a device that three accounts use counts more than one that thousands use.
+        ``sharing``: the same with log(1 + Σ worth) over the nodes of another type that several nodes share, for each
+        type (``Context.rarity``): a device that three accounts use counts more than one that thousands use.
         """
         if context is None or not np.array_equal(_hashes(context), self.names):
             raise ValueError("the model was fitted to a graph with other relations: read this one from the same tables")

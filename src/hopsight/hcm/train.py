@@ -33,7 +33,7 @@ from hopsight.hops.pool import PairPool
 from hopsight.io import graph_of
 from hopsight.nn.adam import Adam
 from hopsight.nn.device import resolve_device, training_dtype
-from hopsight.system.threads import Run, n_threads, safe_in_forks, torch_threads, workers
+from hopsight.system.threads import Run, n_threads, one_torch_thread, safe_in_forks, workers
 
 NO_EDGES = "the graph has no edges, so there are no neighbors to judge a node by"
 OPTIMIZERS = ("psgld", "sgld", "adam", "sgd")
@@ -230,7 +230,7 @@ def train(
     if known:
         with checkpoint.taking_up():
             return Trained(known["samples"], known["losses"])
-    with torch_threads(1) as hold, warnings.catch_warnings():  # each block of pairs has a thread of its own
+    with one_torch_thread() as hold, warnings.catch_warnings():  # each block of pairs has a thread of its own
         warnings.filterwarnings("ignore", message="mkldnn_matmul failed")  # bfloat16 on a CPU without it
         trained = _trained(networks, views, pairs, schedule, generators, observer, checkpoint, hold)
     checkpoint.prepare("trained", trained._asdict())

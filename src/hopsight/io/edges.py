@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -19,10 +18,11 @@ from hopsight.graph import AttributedGraph
 from hopsight.io import rules
 from hopsight.io.derive import DERIVE, Arcs, Derivation, EdgeRows, derive
 from hopsight.io.ids import PAIRS
-from hopsight.io.nodes import NO_ATTRIBUTES, check_column, distinct
+from hopsight.io.nodes import NO_ATTRIBUTES, as_words, check_column, distinct
 from hopsight.io.notices import notice
 from hopsight.io.rules import (
     FEWEST_ROWS,
+    LEAST_ROWS,
     TIME_NAMES,
     WEIGHT_NAMES,
     are_clocks,
@@ -31,7 +31,6 @@ from hopsight.io.rules import (
     is_event_name,
     is_row_id,
     is_time,
-    is_truth_name,
     normalized_name,
     number_unit,
 )
@@ -49,7 +48,8 @@ WORDS = (
     ("zahler", "empfänger"), ("ordenante", "beneficiario"), ("remitente", "destinatario"), ("emisor", "receptor"),
     ("mittente", "destinatario"), ("ordinante", "beneficiario"), ("débiteur", "créditeur"),
     ("débiteur", "créancier"), ("émetteur", "destinataire"), ("expéditeur", "destinataire"),
-    ("pagador", "recebedor"), ("remetente", "destinatário"), ("rekening", "tegenrekening"),
+    ("pagador", "recebedor"), ("comprador", "vendedor"), ("acheteur", "vendeur"),
+    ("remetente", "destinatário"), ("rekening", "tegenrekening"),
     ("отправитель", "получатель"), ("плательщик", "получатель"), ("付款", "收款"), ("转出", "转入"),
     ("送金元", "送金先"), ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
 )  # fmt: skip
@@ -59,16 +59,15 @@ NO_ENDS = {
     "date", "time", "bytes", "packets", "pkts", "lat", "lon", "latitude", "longitude", "mac", "name",
 }  # fmt: skip
 ID_WORDS = {"id", "account", "iban", "address", "ip", "h", "host", "number", "acct", "user", "node", "账号", "口座"}
-AMOUNTS = {
-    "amount", "amt", "value", "price", "currency", "quantity", "qty", "fee", "total", "sum", "balance", "weight",
-    "score", "rating", "count", "duration", "type", "status", "year", "month", "hour", "betrag", "währung", "summe",
-    "importe", "importo", "montant", "devise", "moneda", "bedrag", "valuta", "saldo", "金额", "金額", "币种", "通貨",
-}  # fmt: skip
 MONEY = {
-    "amount", "amt", "value", "price", "total", "sum", "betrag", "summe", "importe", "importo", "montant", "bedrag",
-    "金额", "金額",
+    "amount", "amt", "value", "price", "total", "sum", "betrag", "summe", "wert", "importe", "importo", "montant",
+    "monto", "valor", "valeur", "bedrag", "belopp", "beløb", "kwota", "tutar", "сумма", "金额", "金額", "금액",
 }  # fmt: skip
 CURRENCY_NAMES = ("currency", "ccy", "währung", "waehrung", "devise", "moneda", "valuta", "币种", "通貨")
+AMOUNTS = {
+    *MONEY, *CURRENCY_NAMES, "quantity", "qty", "fee", "balance", "weight", "score", "rating", "count", "duration",
+    "type", "status", "year", "month", "hour", "saldo",
+}  # fmt: skip
 MOST_CURRENCIES = 200  # there are some 180
 MOST_RATINGS = 20  # different values of a weight that may be a rating or a count
 _LATIN = re.compile(r"[a-zà-žß]+")
@@ -129,22 +128,25 @@ END_NAMES = (
 )  # fmt: skip
 FEW_ROWS = 5  # below which a rule about values may hold by chance
 SHARED = 0.3  # of the values of two columns of text, if they name the same nodes
-MOST_LOOKED_AT = 20  # columns whose first values are looked at
+MOST_LOOKED_AT = 20  # columns whose values are looked at
+Sample = Callable[[Sequence[str]], "pl.DataFrame"]
 
 
 def find_ends(
     names: Sequence[str],
     source: str | None,
     target: str | None,
-    head: Callable[[Sequence[str]], pl.DataFrame] | None = None,
+    sample: Sample | None = None,
     where: str = "",
+    joins: Callable[[], str] | None = None,
 ) -> tuple[str, str]:
     """Return the names of the two columns of an edge list that hold the ends of an edge.
 
     Without known names, or names that differ by known words, they are the first two columns, except for columns that
     are called like the number, the date or the amount of an event or hold dates, amounts, one value or nothing, and
-    for a second name of the first. Columns of text that share values come before others. ``head`` returns the first
-    rows of some columns; ``where`` is the place of the table in a description of several.
+    for a second name of the first. Numbers of rows are no ends, and columns of text that share values come before
+    others. ``sample`` returns some rows of some columns; ``where`` is the place of the table in a description of
+    several. A column that is called as the ids of the node table, which ``joins`` returns, is an end.
 
     >>> find_ends(["amount", "Sender", "Receiver"], None, None)
     ('Sender', 'Receiver')
@@ -160,7 +162,7 @@ def find_ends(
     known = {normalized_name(name): name for name in reversed(names)}
     guess = next(((known[a], known[b]) for a, b in END_NAMES if a in known and b in known), None) or paired(names)
     if guess is None:
-        guess = (source, target) if source is not None and target is not None else _first(names, head)
+        guess = (source, target) if source is not None and target is not None else _first(names, sample, joins)
     if source is None:
         source = next(name for name in (*guess, *names) if name != target)
     if target is None:
@@ -176,9 +178,9 @@ def state_ends(ends: tuple[str, str], given: tuple[str | None, str | None], noti
         notice(f"Read edges from column {ends[0]!r} to column {ends[1]!r}.", notices)
 
 
-def _first(names: Sequence[str], head: Callable[[Sequence[str]], pl.DataFrame] | None) -> tuple[str, str]:
+def _first(names: Sequence[str], sample: Sample | None, joins: Callable[[], str] | None) -> tuple[str, str]:
     """Return the first two columns that may hold node ids."""
-    rows = None if head is None else head(names[:MOST_LOOKED_AT])
+    rows = None if sample is None else sample(names[:MOST_LOOKED_AT])
     if rows is not None and rows.height:
         _check_matrix(names, rows)
     likely = [name for name in names if not is_event_name(name)]
@@ -188,7 +190,26 @@ def _first(names: Sequence[str], head: Callable[[Sequence[str]], pl.DataFrame] |
         rest = [name for name in likely if not unlikely(name)]
         likely = rest if len(rest) > 1 else likely
     first = likely if len(likely) > 1 else list(names)
-    return (first[0], first[1]) if rows is None or len(likely) < 2 else _apart(first, rows)
+    if rows is None or len(likely) < 2:
+        return first[0], first[1]
+    first = _without_row_numbers(first, rows)
+    joined = None if joins is None else first_known(first, [normalized_name(joins())])
+    if joined is not None:
+        first = sorted((joined, next(name for name in first if name != joined)), key=first.index)
+    return _apart(first, rows)
+
+
+def _without_row_numbers(names: list[str], rows: pl.DataFrame) -> list[str]:
+    """Return the columns that may hold ends: not one that differs in every row beside two columns of codes that do not.
+
+    A code has a digit, and another character or many digits.
+    """
+    if rows.height < 2 * LEAST_ROWS:
+        return names
+    shown = rows.select(pl.col(name).cast(pl.String) for name in names if name in rows.columns)
+    unique = [each.name for each in shown if each.n_unique() == rows.height]
+    codes = [each.name for each in shown if rules.nearly_all(rules.filled(each).str.contains(r"\d.*\D|\D.*\d|\d{7}"))]
+    return [name for name in names if name not in unique] if len({*codes} - {*unique}) > 1 else names
 
 
 def _apart(names: Sequence[str], rows: pl.DataFrame) -> tuple[str, str]:
@@ -242,16 +263,10 @@ def _may_be_ids(values: pl.Series) -> bool:
     if known.dtype == pl.String:
         if are_clocks(known) or _are_compact_dates(known.cast(pl.Float64, strict=False)):
             return False
-        return not _are_written(known) or not bool(known.str.contains(r"[^\d+-]").any())
+        return not rules.are_written(known) or not bool(known.str.contains(r"[^\d+-]").any())
     if known.dtype.is_numeric() and _are_compact_dates(known.cast(pl.Float64)):
         return False
     return not known.dtype.is_float() or bool((known == known.floor()).all())
-
-
-def _are_written(words: pl.Series) -> bool:
-    """Return whether texts are numbers as people write them."""
-    plain = rules.plain_numbers(words)
-    return any(rules.are_written(plain, mark) for mark in rules.WRITTEN.values())
 
 
 def _are_compact_dates(numbers: pl.Series) -> bool:
@@ -264,8 +279,7 @@ def _check_matrix(names: Sequence[str], rows: pl.DataFrame) -> None:
     if rows.dtypes[0].is_nested():
         return
     labels = rows.to_series(0).cast(pl.String, strict=False).str.strip_chars().to_list()
-    count = min(len(labels), len(names) - 1)
-    if count > 2 and labels[:count] == [name.strip() for name in names[1 : count + 1]]:
+    if len({*labels}) == len(labels) > 2 and {*labels} <= {name.strip() for name in names[1:]}:
         raise ValueError(
             "it is an adjacency matrix, with the same names across and down: write one row per edge instead, or pass "
             "the pair (matrix, attributes) to hopsight.load() in Python"
@@ -285,6 +299,7 @@ class EdgeColumns:
     times: dict[str, pl.Series] = field(default_factory=dict)  # seconds since 1970, or the table's own numbers
     categories: dict[str, pl.Series] = field(default_factory=dict)  # text
     dated: dict[str, str] = field(default_factory=dict)  # how the columns of times that hold dates write them
+    units: dict[str, str] = field(default_factory=dict)  # the currency that cells of a column of numbers say
 
     def summarized(self) -> tuple[list[pl.Series], list[pl.Series], list[pl.Series], dict[str, str]]:
         """Return columns of numbers, of times and of categories, and the units of times, for :class:`EdgeRows`.
@@ -300,16 +315,22 @@ class EdgeColumns:
         return bool(self.numbers or self.times or self.categories)
 
     def edge_fields(self, notices: list[str] | None) -> dict[str, Any]:
-        """Return weight, time and attributes of every row, empty cells filled, for ``AttributedGraph.from_edges``."""
-        weight = None if self.weight is None else _filled(self._comparable(self.weight), notices)
-        time = None if self.time is None else _filled(self.times[self.time], notices, self.dated.get(self.time))
-        columns = [_filled(self._comparable(name), notices) for name in self.numbers if name != self.weight]
-        names = [self._comparable(name).name for name in self.numbers if name != self.weight]
+        """Return weight, time and attributes of every row for ``AttributedGraph.from_edges``.
+
+        An empty time or attribute is unknown (NaN), and an empty weight adds nothing to the others of its edge.
+        """
+        others = [self._comparable(name) for name in self.numbers if name != self.weight]
+        weight = None if self.weight is None else self._comparable(self.weight)
+        time = None if self.time is None else self.times[self.time]
+        empty = [each for each in (weight, time, *others) if each is not None and each.null_count()]
+        if empty:
+            shown = ", ".join(f"{each.null_count():,} in {each.name!r}" for each in empty)
+            notice(f"Empty cells of the edge list count in no sum, mean or span of time: {shown}.", notices)
         return {
-            "edge_weight": weight,
-            "edge_time": time,
-            "edge_attributes": np.column_stack(columns) if columns else None,
-            "edge_attribute_names": names,
+            "edge_weight": None if weight is None else weight.fill_null(0.0).to_numpy(),
+            "edge_time": None if time is None else time.to_numpy(),
+            "edge_attributes": np.column_stack([each.to_numpy() for each in others]) if others else None,
+            "edge_attribute_names": [each.name for each in others],
         }
 
     @cached_property
@@ -329,26 +350,36 @@ class EdgeColumns:
         time = None if self.time is None or self.time not in self.times else self.times[self.time].to_numpy()
         if amount is None and time is None:
             return None
-        kind = self.currency if amount is not None else None
-        names = () if kind is None else tuple(sorted(set(self.categories[kind].fill_null("").to_list())))
+        names: tuple[str, ...] = ()
         currency = None
-        if kind is not None and names:
+        if amount is not None and self.currency is not None:
+            words = rules.as_currencies(self.categories[self.currency])
+            names = tuple(words.unique().sort().to_list())
             places = {name: place for place, name in enumerate(names)}
-            currency = self.categories[kind].fill_null("").replace_strict(places, return_dtype=pl.Int64).to_numpy()
+            currency = words.replace_strict(places, return_dtype=pl.Int64).to_numpy()
+        elif self.unit is not None:
+            names, currency = (self.unit,), np.zeros(source.size, dtype=np.int64)
         dates = self.dated.get(self.time or "", Events.dates)
         return Events(source, target, amount, time, currency, names, dates).rows(source != target)
 
     @cached_property
     def currency(self) -> str | None:
-        """The column that says in which currency the amounts are."""
-        return next((name for name, words in self.categories.items() if _are_currencies(name, words)), None)
+        """The column that says in which currency the amounts are: called so, or with codes of currencies only."""
+        named = [name for name, words in self.categories.items() if _are_called_currencies(name, words)]
+        coded = (name for name, words in self.categories.items() if rules.are_currencies(words))
+        return next(iter(named), None) or next(coded, None)
+
+    @cached_property
+    def unit(self) -> str | None:
+        """The currency of all amounts, as their cells or the name of their column say."""
+        return None if self.amount is None else self.units.get(self.amount) or rules.currency_in(self.amount)
 
     @cached_property
     def _scales(self) -> tuple[str, dict[str, float]]:
         """The most frequent currency, and by what an amount in each currency is multiplied: the ratio of medians."""
         assert self.amount is not None
         assert self.currency is not None
-        words = self.categories[self.currency].fill_null("")
+        words = rules.as_currencies(self.categories[self.currency])
         table = pl.DataFrame({"currency": words, "amount": self.numbers[self.amount]})
         found = table.group_by("currency").agg(pl.len(), pl.col("amount").median())
         found = found.sort("len", "currency", descending=[True, False])
@@ -367,7 +398,8 @@ class EdgeColumns:
         main, scales = self._scales
         if len(scales) < 2:
             return numbers
-        factor = self.categories[self.currency].fill_null("").replace_strict(scales, return_dtype=pl.Float64)
+        words = rules.as_currencies(self.categories[self.currency])
+        factor = words.replace_strict(scales, return_dtype=pl.Float64)
         return (numbers * factor).rename(f"{name} scaled to {main}")
 
     def notice_guesses(self, given: Collection[str | None], notices: list[str] | None) -> None:
@@ -395,10 +427,15 @@ def is_money_name(name: str) -> bool:
 
     >>> [is_money_name(name) for name in ("Amount", "amount_eur", "Betrag", "EUR", "rating", "amount_type")]
     [True, True, True, True, False, False]
+    >>> [is_money_name(name) for name in ("Valor Total (R$)", "Paid [EUR]", "TxnFee(ETH)")]
+    [True, True, False]
     """
-    words = normalized_name(name).split("_")
-    if words[0] in ("eur", "usd", "gbp", "chf"):
+    plain, *inside = re.split(r"[(\[]", name)
+    words = normalized_name(plain).split("_")
+    if words[0].upper() in rules.ISO_CURRENCIES:
         return len(words) == 1
+    if any(map(rules.currency_in, inside)) and AMOUNTS.isdisjoint(words):
+        return True
     return words[-1] in MONEY or (words[0] in MONEY and not AMOUNTS.intersection(words[1:]))
 
 
@@ -407,18 +444,10 @@ def is_currency_name(name: str) -> bool:
     return not set(normalized_name(name).split("_")).isdisjoint(CURRENCY_NAMES)
 
 
-def _are_currencies(name: str, words: pl.Series) -> bool:
-    """Return whether a column is called like a currency and holds codes, signs or names of currencies.
-
-    >>> import polars as pl
-    >>> codes, kinds = pl.Series(["EUR", "USD", None]), pl.Series(["1", "2"])
-    >>> [_are_currencies(name, codes) for name in ("Payment Currency", "ccy", "channel")], _are_currencies("ccy", kinds)
-    ([True, True, False], False)
-    """
-    if not is_currency_name(name):
-        return False
+def _are_called_currencies(name: str, words: pl.Series) -> bool:
+    """Return whether a column is called like a currency and holds codes, signs or names of currencies."""
     known = words.drop_nulls().unique()
-    return 0 < len(known) <= MOST_CURRENCIES and not known.str.contains(r"\d").any()
+    return is_currency_name(name) and 0 < len(known) <= MOST_CURRENCIES and not known.str.contains(r"\d").any()
 
 
 def _are_amounts(column: pl.Series, name: str) -> bool:
@@ -443,7 +472,7 @@ def edge_columns(
     identify rows, or cannot be used are left out with a notice.
     """
     weight = weight_column or first_known(names, WEIGHT_NAMES)
-    time = time_column or find_time(frame, [name for name in names if name != weight])
+    time = time_column or find_time(frame, [name for name in names if name != weight and name not in category])
     found = EdgeColumns(weight, time)
     for role, given in (("weight", weight_column), ("time", time_column)):
         if given is not None and given not in names:
@@ -457,15 +486,15 @@ def edge_columns(
         if column.null_count() == len(column):
             rules.leave_out(name, rules.NO_VALUE, notices)
         elif name in category:
-            found.categories[name] = _words(column)
+            found.categories[name] = as_words(column)
         elif name == time:
             _put_times(column, found, notices)
         elif name == weight:
-            found.numbers[name] = _weights(column, notices)
+            _put_weights(column, found, notices)
         elif name not in named and not _is_left_out(column, notices):
             _sort_in(column, found, notices)
     if clock is not None and time is not None and time in found.dated:
-        found.times[time] += _clock(frame[clock])
+        found.times[time] += _seconds_of_day(frame[clock], notices).fill_null(0.0)
         notice(f"Added the time of day in column {clock!r} to the date in column {time!r}.", notices)
     found.notice_guesses((weight_column, time_column), notices)
     return found
@@ -474,10 +503,18 @@ def edge_columns(
 def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     """Return the column with the times of edges: of dates, called so, or of UNIX seconds; None without any."""
     moments = [name for name in names if not isinstance(frame[name].dtype, pl.Duration)]
-    dated = [name for name in moments if rules.is_time(frame[name].head(100)) and rules.is_time(frame[name])]
-    numeric = [name for name in names if frame[name].dtype.is_numeric()]
+    dated = [name for name in moments if rules.is_time(frame[name])]
+    numeric = [name for name in names if frame[name].dtype.is_numeric() or _are_figures(frame[name])]
     named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(numeric, TIME_NAMES)
     return named or next((name for name in numeric if _TIMELY.search(name.lower()) and _are_unix(frame[name])), None)
+
+
+def _are_figures(column: pl.Series) -> bool:
+    """Return whether a column is called like a time and holds numbers as text, as a table with types may."""
+    if column.dtype != pl.String or first_known([column.name], TIME_NAMES) is None:
+        return False
+    words = rules.filled(column)
+    return bool(len(words)) and not words.cast(pl.Float64, strict=False).null_count()
 
 
 def _are_unix(column: pl.Series) -> bool:
@@ -492,22 +529,25 @@ def _find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | N
     if days.dtype != pl.Date and not (days.dtype == pl.String and not days.str.contains(":", literal=True).any()):
         return None
     others = [frame[name] for name in names if name != date]
-    return next((each.name for each in others if each.dtype == pl.Time or _is_clock_text(each)), None)
+    return next((each.name for each in others if each.dtype == pl.Time or _are_clocks(each)), None)
 
 
-def _is_clock_text(column: pl.Series) -> bool:
-    return column.dtype == pl.String and rules.are_clocks(column.head(100)) and rules.are_clocks(column)
+def _are_clocks(column: pl.Series) -> bool:
+    return column.dtype == pl.String and are_clocks(column)
 
 
-def _clock(column: pl.Series) -> pl.Series:
-    """Return seconds since midnight, 0 where a cell is empty."""
-    return (rules.as_seconds(column) if column.dtype == pl.Time else rules.clock_seconds(column)).fill_null(0.0)
+def _seconds_of_day(column: pl.Series, notices: list[str] | None) -> pl.Series:
+    """Return seconds since midnight, null where a cell is empty."""
+    if column.dtype != pl.String:
+        return rules.as_seconds(column)
+    rules.text_kind(column, notices)
+    return rules.clock_seconds(column).rename(column.name)
 
 
 def _is_left_out(column: pl.Series, notices: list[str] | None) -> bool:
     """Return whether a column looks like ground truth or only identifies rows, with a notice if so."""
     fractions = column.dtype.is_float() and bool((column != column.floor()).any())
-    if is_truth_name(column.name) and not fractions:
+    if rules.is_truth(column) and not fractions:
         rules.leave_out(column.name, "of the edge list looks like ground truth", notices)
         return True
     if is_row_id(column) and not is_amount_name(column.name):
@@ -524,78 +564,96 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
     elif kind.is_temporal():
         _put_times(column, found, notices)
     elif kind.is_integer() and is_code_name(name):
-        notice(f"Column {name!r} holds ids or codes; they are read as categories.", notices)
-        found.categories[name] = _words(column)
-    elif _is_clock_text(column):
-        first = str(column.drop_nulls()[0]).strip()
+        if _put_categories(column, found, notices):
+            notice(f"Column {name!r} holds ids or codes; they are read as categories.", notices)
+    elif _are_clocks(column):
+        first = rules.filled(column)[0]
         if first.count(":") == 1:
             notice(f"Column {name!r}: read {first!r} as hours and minutes.", notices)
-        found.numbers[name] = rules.clock_seconds(column).rename(name)
+        found.numbers[name] = _seconds_of_day(column, notices)
+    elif kind.is_numeric() and _TIMELY.search(name.lower()) and _are_unix(column):
+        _put_times(column, found, notices)
     elif kind == pl.Boolean or kind.is_numeric():
         found.numbers[name] = _finite(column.cast(pl.Float64))
     elif kind in (pl.Categorical, pl.Enum, pl.String):
         column = column.cast(pl.String)
-        holds = rules.text_kind(column) if kind == pl.String else "categories"
-        if holds == "categories" and FEWEST_ROWS <= len(column) == column.n_unique():
-            rules.leave_out(name, rules.ROW_ID, notices)
-        elif holds == "categories":
-            if is_money_name(name) or first_known([name], TIME_NAMES):
+        holds = rules.text_kind(column, notices) if kind == pl.String else "categories"
+        if holds == "categories":
+            called = is_money_name(name) or first_known([name], TIME_NAMES)
+            if _put_categories(column, found, notices) and called:
                 shown = rules.filled(column)[0]
                 notice(f"Column {name!r} holds text, such as {shown!r}, and is read as categories.", notices)
-            found.categories[name] = _words(column)
         elif rules.is_dates(holds):
-            _put_times(column, found, notices)
+            _put_dates(column, holds, found)
         elif holds == "empty":
             rules.leave_out(name, rules.NO_VALUE, notices)
         else:
-            rules.notice_written(column, holds, notices)
-            found.numbers[name] = _finite(rules.text_numbers(column, holds))
+            _put_numbers(column, holds, found, notices)
     else:
         rules.leave_out(name, f"holds neither numbers nor text but {kind}", notices)
 
 
-def _weights(column: pl.Series, notices: list[str] | None) -> pl.Series:
+def _put_categories(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -> bool:
+    """Add a column of categories, and return whether it is one: free text and numbers of rows hardly ever repeat."""
+    words = as_words(column)
+    n_values, n_filled = words.drop_nulls().n_unique(), len(words) - words.null_count()
+    if FEWEST_ROWS <= n_filled == n_values or (n_filled >= LEAST_ROWS and 2 * n_values > n_filled):
+        reason = f"has {n_values:,} different values in {plural(n_filled, 'row')}"
+        rules.leave_out(column.name, reason, notices, f"; pass {option('category', [column.name])} to keep it")
+        return False
+    found.categories[column.name] = words
+    return True
+
+
+def _put_weights(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -> None:
     if column.dtype.is_numeric():
-        return _finite(column.cast(pl.Float64))
+        found.numbers[column.name] = _finite(column.cast(pl.Float64))
+        return
     words = column.cast(pl.String)
-    numbers = rules.text_numbers(words, "numbers")
-    wrong = numbers.is_null() & column.is_not_null()
-    if wrong.any() and _are_written(rules.filled(words)):
-        holds = rules.text_kind(words)
-        rules.notice_written(words, holds, notices)
-        return _finite(rules.text_numbers(words, holds))
-    rules.check_none(wrong, column, "is not a number, so no weight")
-    return _finite(numbers)
+    holds = rules.text_kind(words, notices)
+    if holds not in ("numbers", *rules.WRITTEN):
+        rules.check_none(rules.is_filled(words), column, "is not a number, so no weight")
+    _put_numbers(words, holds, found, notices)
+
+
+def _put_numbers(column: pl.Series, kind: str, found: EdgeColumns, notices: list[str] | None) -> None:
+    """Add numbers that are written as text, and their currency."""
+    rules.notice_written(column, kind, notices)
+    numbers = found.numbers[column.name] = _finite(rules.text_numbers(column, kind))
+    units = rules.units_of(column.filter(numbers.is_not_null())) if kind in rules.WRITTEN else []
+    if units and units != ["%"]:
+        found.units[column.name] = units[0]
 
 
 def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -> None:
     """Add a column of times: numbers as they are, dates and finer units than seconds as seconds."""
-    is_text = column.dtype in (pl.String, pl.Categorical)
-    numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) if is_text else column
-    if column.dtype.is_numeric() or (is_text and numbers.null_count() == column.null_count()):
-        numbers = _finite(numbers.cast(pl.Float64))
-        unit = number_unit(numbers)
-        found.times[column.name] = rules.in_seconds(numbers, unit)
-        if unit is not None:
-            found.dated[column.name] = "%Y%m%d" if unit == "dates" else "%Y-%m-%d"
-            first = column.drop_nulls()[0]
-            shown = first if isinstance(first, str) else f"{first:.0f}"
-            notice(f"Read the times in column {column.name!r}, such as {shown}, as {unit}.", notices)
+    if column.dtype.is_temporal():
+        _put_dates(column, "dates", found)
         return
-    order = rules.slashed_order(column) if column.dtype == pl.String else None
-    seconds = rules.as_seconds(column, order)
-    words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
-    empty = words.is_in(rules.EMPTY_NUMBERS).fill_null(True)
-    rules.check_none(
-        seconds.is_null() & ~empty, column, "is not a time; write numbers, or dates such as 2024-05-31 17:30"
-    )
+    words = column.cast(pl.String)
+    holds = "numbers" if column.dtype.is_numeric() else rules.text_kind(words, notices)
+    if rules.is_dates(holds):
+        _put_dates(words, holds, found)
+        return
+    if holds != "numbers":
+        problem = "is not a time; write numbers, or dates such as 2024-05-31 17:30"
+        rules.check_none(rules.is_filled(words), column, problem)
+    is_text = not column.dtype.is_numeric()
+    numbers = _finite(rules.text_numbers(words, holds) if is_text else column.cast(pl.Float64))
+    unit = number_unit(numbers)
+    seconds = rules.in_seconds(numbers, unit)
     found.times[column.name] = seconds
+    if unit is not None:
+        rules.settle_wrong(column, seconds.is_null() & numbers.is_not_null(), "date", notices)
+        found.dated[column.name] = "%Y%m%d" if unit == "dates" else "%Y-%m-%d"
+        first = numbers.drop_nulls()[0]
+        notice(f"Read the times in column {column.name!r}, such as {first:.0f}, as {unit}.", notices)
+
+
+def _put_dates(column: pl.Series, kind: str, found: EdgeColumns) -> None:
+    order = rules.SLASHED.get(kind)
+    found.times[column.name] = rules.as_seconds(column, order)
     found.dated[column.name] = rules.date_pattern(column, order)
-
-
-def _words(column: pl.Series) -> pl.Series:
-    words = column.cast(pl.String).str.strip_chars()
-    return words.replace("", None)
 
 
 def _finite(numbers: pl.Series) -> pl.Series:
@@ -603,18 +661,6 @@ def _finite(numbers: pl.Series) -> pl.Series:
     remedy = f"correct it, or pass {option('ignore', [numbers.name])}"
     rules.check_finite(numbers, f"edges need finite numbers: {remedy}")
     return numbers.fill_nan(None)
-
-
-def _filled(column: pl.Series, notices: list[str] | None, dates: str | None = None) -> NDArray[np.float64]:
-    """Return numbers with the median in empty cells; ``dates`` is how dates are written."""
-    n_empty = column.null_count()
-    if n_empty:
-        median: Any = column.median()
-        shown = f"{median:.6g}" if dates is None else f"{datetime.fromtimestamp(median, UTC):{dates}}"
-        filled = plural(n_empty, "empty cell")
-        notice(f"Column {column.name!r} of the edge list: filled {filled} with the median, {shown}.", notices)
-        column = column.fill_null(median)
-    return column.to_numpy()
 
 
 WEIGHT, TIME = "weight", "time"
@@ -724,7 +770,9 @@ def each_once(source: IntArray, target: IntArray, fields: dict[str, Any]) -> tup
     forth_order = forth[np.lexsort([target[forth], source[forth]])]
     back_order = back[np.lexsort([source[back], target[back]])]
     pairs = [(source, target), (target, source), *((values, values) for values in fields.values())]
-    if not all(np.array_equal(first[forth_order], second[back_order]) for first, second in pairs):
+    if not all(
+        np.array_equal(one[forth_order], two[back_order], equal_nan=one.dtype.kind == "f") for one, two in pairs
+    ):
         return source, target, fields
     kept = np.flatnonzero(source <= target)
     return source[kept], target[kept], {name: values[kept] for name, values in fields.items()}

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from hopsight.checks import plural, shortened
 from hopsight.io.notices import notice
+from hopsight.io.rules import are_codes, is_row_id, may_be_codes
 from hopsight.io.sources import Address, check_archive, check_file, check_filled, check_loaded, kind_of, naming, writing
 from hopsight.io.textfile import TextTable, as_one, check_parts, open_text, text_content
 from hopsight.system.cells import mark_guarded
@@ -24,7 +25,7 @@ from hopsight.system.lazy_polars import pl
 from hopsight.system.machine import check_limit
 
 MAX_COLUMNS = 100_000
-HEAD = 100  # rows that tell what a column holds
+HEAD, FEW = 200, 10_000  # rows that tell what a column holds; more of them, of which some may be copies
 JSON = re.compile(r"\.(jsonl|ndjson|json)(\.|$)")
 YES_NO = {"yes": True, "no": False, "true": True, "false": False}
 ARROW_STREAM = b"\xff\xff\xff\xff"  # how a saved stream begins
@@ -73,10 +74,12 @@ class Table:
         for block in self.scan(columns, text=text).collect_batches(maintain_order=True):
             yield from block.iter_slices(size)
 
-    def codes(self) -> list[str]:
-        """Return the columns of numbers with leading zeros; a table with types has them as text."""
-        found = {name for part in self.texts for name in part.codes()}
-        return [name for name in self.names if name in found]
+    def codes(self, names: Sequence[str]) -> list[str]:
+        """Return which of these columns hold codes with leading zeros, such as zip codes, which numbers would lose."""
+        texts = self.head(names).select(pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String))
+        may_be = [each.name for each in texts if may_be_codes(each)]
+        columns = self.read(may_be, text=may_be).cast(pl.String) if may_be else ()
+        return [each.name for each in columns if are_codes(each) and not is_row_id(each)]
 
     def head(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return the first rows of these columns; of a text file as text."""
@@ -86,7 +89,13 @@ class Table:
         places = [self.names.index(name) for name in columns]
         rows = ([*row, *first.of_folders.values()] for row in first.first_rows)
         cells = zip(*([row[place] for place in places] for row in rows), strict=True)
-        return pl.DataFrame([pl.Series(n, list(c), dtype=pl.String) for n, c in zip(columns, cells, strict=False)])
+        return pl.DataFrame({n: pl.Series(list(c), dtype=pl.String) for n, c in zip(columns, cells, strict=False)})
+
+    def sample(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return some rows of these columns, the same ones in whatever order the rows are; of a text file as text."""
+        if self.rows is None:
+            return self._rows_of_text(columns, columns, _few)
+        return _few(self.rows.select(columns))
 
     def _rows_of_text(self, columns: Sequence[str], text: Sequence[str], use: Callable[[pl.LazyFrame], Any]) -> Any:
         """Use the rows with the types of the first ones or, where a later row does not fit, as text."""
@@ -98,6 +107,18 @@ class Table:
                 if not guess:
                     raise ValueError(self.texts[0].refusal(error)) from None
         return None
+
+
+def _few(rows: pl.LazyFrame) -> pl.DataFrame:
+    """Return all rows if they are few, and otherwise different ones: those whose hashes are smallest."""
+    row, key = "\0row", "\0hash"
+    rows = rows.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+    rows = rows.with_columns(pl.struct(pl.all()).hash().alias(key)).with_row_index(row)
+    found = rows.bottom_k(FEW, by=key).sort(row).collect(engine="streaming")
+    if found.height > HEAD:
+        found = found.unique(key, keep="first", maintain_order=True)
+        found = found.filter(pl.col(key) <= found[key].bottom_k(HEAD).max())
+    return found.drop(row, key)
 
 
 def _checked_rows(rows: pl.LazyFrame) -> pl.LazyFrame:

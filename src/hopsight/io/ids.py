@@ -11,19 +11,21 @@ from numpy.typing import NDArray
 
 from hopsight.checks import option, plural, shortened
 from hopsight.io.notices import notice
-from hopsight.io.rules import normalized_name
+from hopsight.io.rules import check_none, normalized_name
 from hopsight.system.lazy_polars import pl
 
+NO_IDS = ("", "nan", "null", "none", "n/a", "#n/a", "(null)", "\\n")  # what programs write where there is no id
 
-def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
+
+def as_ids(column: pl.Series, *, typed: bool, exact: bool = False) -> pl.Series:
     """Return a column of node ids as Int64 if all are whole numbers, and as text otherwise; a missing id is null.
 
-    Spaces around an id mean nothing, 5.0 is 5, and NaN among numbers is a missing id. Text in an untyped file counts as
-    a number only in its usual form: ``007`` stays text, because as a number it would be written as ``7``.
+    Unless ids are ``exact``, spaces around an id mean nothing, 5.0 is 5, and some words are missing ids. Text in an
+    untyped file counts as a number only in its usual form: ``007`` stays text, as a number it would be ``7``.
 
     >>> import polars as pl
-    >>> as_ids(pl.Series("id", ["7", " 12.0", ""]), typed=False).to_list()
-    [7, 12, None]
+    >>> as_ids(pl.Series("id", ["7", " 12.0", "", "NaN"]), typed=False).to_list()
+    [7, 12, None, None]
     >>> as_ids(pl.Series("id", ["007", "12"]), typed=False).to_list()
     ['007', '12']
     """
@@ -33,29 +35,40 @@ def as_ids(column: pl.Series, *, typed: bool) -> pl.Series:
         return column
     if column.dtype.is_float():
         column = column.fill_nan(None)
-    text = _without_decimals(column.cast(pl.String).str.strip_chars())
-    text = text.set(text == "", None)
+        lost = "has lost digits, because it is a number with decimals; write ids as text or whole numbers"
+        check_none((column.abs() >= 2**53).fill_null(False), column, lost)
+    text = column.cast(pl.String)
+    if not exact:
+        text = _without_decimals(text.str.strip_chars())
+        text = text.set(text.str.to_lowercase().is_in(NO_IDS), None)
     if typed and column.dtype in (pl.String, pl.Categorical, pl.Enum):
         return text
     numbers = text.cast(pl.Int64, strict=False)
-    same = (numbers.cast(pl.String) == text).fill_null(False) | text.is_null() | (text.str.to_lowercase() == "nan")
+    same = (numbers.cast(pl.String) == text).fill_null(False) | text.is_null()
     return numbers if same.all() else text
 
 
 def with_ids(
-    frame: pl.DataFrame, names: Sequence[str], *, typed: bool, notices: list[str] | None, first: int = 0
+    frame: pl.DataFrame, names: Sequence[str], *, typed: bool, ours: bool = False, notices: list[str] | None
 ) -> pl.DataFrame:
     """Return the rows that have a node id in each of these columns, as :func:`as_ids` returns them.
 
-    A row without one, such as a total below a column, is left out with a notice. ``first`` is the number of rows before
-    these.
+    A row without one, such as a total below a column, is left out with a notice, and so is one that repeats the header,
+    as where two exports were joined. Ids in a table of ``ours`` are exact.
     """
-    frame = frame.with_columns(as_ids(frame[name], typed=typed) for name in names)
-    missing = frame.select(pl.any_horizontal(pl.col(name).is_null() for name in names)).to_series()
-    if not missing.any():
+    if not ours and all(kind == pl.String for kind in frame.dtypes):
+        is_name = (pl.col(name).str.strip_chars() == name.strip() for name in frame.columns)
+        again = frame.select(pl.all_horizontal(is_name)).to_series().fill_null(False)
+        if again.any():
+            first = int(again.arg_true()[0]) + 1
+            notice(f"Left out {plural(int(again.sum()), 'row')} like the header, first row {first}.", notices)
+            frame = frame.filter(~again)
+    frame = frame.with_columns(as_ids(frame[name], typed=typed, exact=ours) for name in names)
+    lacking = frame.select(pl.any_horizontal(pl.col(name).is_null() for name in names)).to_series()
+    if not lacking.any():
         return frame
-    notice_missing(int(missing.sum()), first + int(missing.arg_true()[0]), notices)
-    return frame.filter(~missing)
+    notice_missing(int(lacking.sum()), int(lacking.arg_true()[0]), notices)
+    return frame.filter(~lacking)
 
 
 def notice_missing(n_rows: int, first: int, notices: list[str] | None) -> None:
@@ -190,6 +203,7 @@ def _without_decimals(words: pl.Series) -> pl.Series:
 _FORMS: dict[str, Callable[[pl.Series], pl.Series]] = {
     "upper and lower case": lambda words: words.str.to_lowercase(),
     "leading zeros": lambda words: words.str.replace(r"(^|:)0+(\d)", "$1$2"),
+    "spaces, commas, quotes or a plus": lambda words: words.str.replace_all(r"[\s,'+]", ""),
     "how accents are encoded": lambda words: words.str.normalize("NFC"),
     "characters that are not seen": lambda words: words.str.replace_all("[\u00ad\u200b-\u200f\u2060\ufeff]", ""),
 }

@@ -29,7 +29,10 @@ NORMAL = frozenset(
     ("normal", "0", "false", "no", "n", "ok", "good", "legit", "legitimate", "licit", "negative", "clean", "genuine",
      "benign", "honest", "ordinary", "nein")
 )  # fmt: skip
-UNKNOWN = frozenset(("", "unsure", "unknown", "none", "null", "nan", "na", "n/a", "-1"))
+UNKNOWN = frozenset(
+    ("", "unsure", "unknown", "none", "null", "nan", "na", "n/a", "-1", "?", "pending", "open", "undecided", "tbd",
+     "in review", "under review", "not reviewed", "unreviewed", "unlabeled")
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ def label_word(label: object) -> str:
 def meaning_of(words: set[str], anomalous_value: object = None) -> dict[str, bool]:
     """Return whether each word means anomalous.
 
-    >>> meaning_of({"fraud", "regular", ""}), meaning_of({"a", "b"}, "b")
+    >>> meaning_of({"fraud", "regular", "pending"}), meaning_of({"a", "b"}, "b")
     ({'fraud': True, 'regular': False}, {'a': False, 'b': True})
     """
     found = sorted(words - UNKNOWN)

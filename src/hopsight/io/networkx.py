@@ -161,7 +161,7 @@ def _parse_graphml(path: Path, nx: Any) -> Any:
     with path.open("rb") as file:
         graph = nx.read_graphml(file)
     words = pl.Series("id", list(graph.nodes), dtype=pl.String)
-    numbers = ids.as_ids(words, typed=False)
+    numbers = ids.as_ids(words, typed=False, exact=True)
     if numbers.null_count():
         raise ValueError("one of its nodes has no id")
     ids.check_unique(numbers)

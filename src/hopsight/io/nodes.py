@@ -7,7 +7,7 @@ Spark from its first rows, and then in blocks.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from hopsight.io import rules
 from hopsight.io.ids import UNKNOWN
 from hopsight.io.notices import notice
 from hopsight.io.rules import (
-    EMPTY_NUMBERS,
     LEAST_ROWS,
     MAX_CATEGORIES,
     MISSING_CATEGORY,
@@ -29,6 +28,7 @@ from hopsight.io.rules import (
     OTHER_CATEGORY,
     TYPE_NAMES,
     first_known,
+    is_code_name,
     is_row_id,
     is_row_id_name,
     is_time,
@@ -56,6 +56,7 @@ class Plan:
     fill: Sequence[float] = ()  # the number for an empty cell, per column of numbers
     flagged: Sequence[bool] = ()  # whether another attribute flags its empty cells
     n_empty: int = 0  # cells that are filled
+    wrong: Collection[str] = ()  # texts that count as empty
 
 
 def encode(
@@ -128,7 +129,8 @@ def plan_column(
     notices: list[str] | None = None,
 ) -> Plan | None:
     """Decide what a column becomes; None if it is left out, with a notice."""
-    column = column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
+    is_coded = column.dtype in (pl.Categorical, pl.Enum)
+    column = column.cast(pl.String) if is_coded else column
     name, kind = column.name, column.dtype
     if ours and kind.is_numeric() and not column.null_count() and name not in category:
         return Plan(name, "numbers", (name,), fill=(0.0,), flagged=(False,))
@@ -141,6 +143,8 @@ def plan_column(
         reason, how = _odd_lists(column), "vectors"
     elif is_row_id(column):
         reason = rules.ROW_ID
+    elif kind.is_integer() and is_code_name(name):
+        is_coded, column, how = True, column.cast(pl.String), "text"
     elif kind == pl.String:
         how = "text"
     elif kind.is_temporal():
@@ -150,21 +154,22 @@ def plan_column(
     if reason is not None:
         rules.leave_out(name, reason, notices)
         return None
-    if rules.is_truth_name(name) and how != "vectors":
+    if how != "vectors" and rules.is_truth(column):
         known = column.str.strip_chars().cast(pl.Float64, strict=False) if how == "text" else _numbers(column, how)[0]
         if rules.are_whole(known):  # also 1, 0 and "unknown"; fractions are no labels: a column y may be a coordinate
             advice = f"; pass {option('label', name)} to evaluate with it"
             rules.leave_out(name, "looks like ground truth", notices, advice)
             return None
     if how == "text":
-        how = rules.text_kind(column)
+        how = "categories" if is_coded else rules.text_kind(column, notices)
     if how == "empty":
         rules.leave_out(name, rules.NO_VALUE, notices)
         return None
     if how == "categories":
         return _plan_categories(column, missing, notices)
     rules.notice_written(column, how, notices)
-    return _plan_numbers(column, how, missing)
+    plan = _plan_numbers(column, how, missing)
+    return replace(plan, wrong=set(column.filter(is_unread(column, plan)).to_list()))
 
 
 def _odd_lists(column: pl.Series) -> str | None:
@@ -201,14 +206,14 @@ def _plan_categories(
     column: pl.Series, missing: str, notices: list[str] | None, *, declared: bool = False
 ) -> Plan | None:
     """One-hot encode text with few different values, or what the user declared to be a category, whatever it holds."""
-    name, words = column.name, _words(column)
+    name, words = column.name, as_words(column)
     counts = words.drop_nulls().value_counts().sort("count", name, descending=[True, False])
     values = counts[name].to_list()
     if declared and len(values) > MAX_CATEGORIES:
         values = [*values[: MAX_CATEGORIES - 1], OTHER_CATEGORY]
     n_empty = words.null_count()
-    if len(values) + bool(n_empty) > MAX_CATEGORIES and not declared:
-        n_values = len(values) + bool(n_empty)
+    n_values = len(counts) + bool(n_empty)
+    if n_values > MAX_CATEGORIES and not declared:
         rules.leave_out(name, f"has {n_values:,} different values (more than {MAX_CATEGORIES})", notices)
         return None
     if n_empty:
@@ -225,7 +230,7 @@ def encode_column(column: pl.Series, plan: Plan, types: Sequence[str] | None = N
     """
     if plan.how == "categories":
         places = {value: number for number, value in enumerate(plan.values)}
-        words = _words(column).fill_null(MISSING_CATEGORY)
+        words = as_words(column).fill_null(MISSING_CATEGORY)
         codes = words.replace_strict(places, default=places.get(OTHER_CATEGORY), return_dtype=pl.Int64)
         known = codes.is_not_null().to_numpy()
         rows, ones = np.flatnonzero(known), np.ones(int(known.sum()), dtype=np.float32)
@@ -255,14 +260,13 @@ def _numbers(column: pl.Series, how: str) -> list[pl.Series]:
 
 
 def is_unread(column: pl.Series, plan: Plan) -> NDArray[np.bool_]:
-    """Return which cells of a text column hold something else than the plan says; its planned rows have none."""
+    """Return which cells of a text column hold something else than the planned rows."""
     if plan.how == "categories" or column.dtype != pl.String:
         return np.zeros(len(column), dtype=np.bool_)
-    empty = column.str.strip_chars().str.to_lowercase().is_in(EMPTY_NUMBERS).fill_null(True)
-    return (_numbers(column, plan.how)[0].is_null() & ~empty).to_numpy()
+    return (_numbers(column, plan.how)[0].is_null() & rules.is_filled(column) & ~column.is_in(plan.wrong)).to_numpy()
 
 
-def _words(column: pl.Series) -> pl.Series:
+def as_words(column: pl.Series) -> pl.Series:
     """Return cells as text, null where they are blank."""
     words = column.cast(pl.String).str.strip_chars()
     return words.set(words == "", None)
@@ -360,13 +364,13 @@ def node_roles(
     known_types = TYPE_NAMES[:1] if ours else TYPE_NAMES
     types = type_column or first_known([name for name in names if name not in left_out], known_types)
     if types is not None:
-        fields["node_types"] = _texts(column(types))
+        fields["node_types"] = _texts(column(types), exact=ours)
         left_out.add(types)
     shown = name_column or (NAME_COLUMN if NAME_COLUMN in names else None)
     if shown is None and not ours:
         shown = _find_names([name for name in names if name not in {*left_out, *category}], column, notices)
     if shown is not None:
-        fields["node_names"] = _texts(column(shown))
+        fields["node_names"] = _texts(column(shown), exact=ours)
         left_out.add(shown)
     return fields, [name for name in names if name not in left_out]
 
@@ -466,8 +470,9 @@ def set_aside(column: pl.Series, rows: NDArray[np.int64]) -> Aside:
     return Aside(rows, tuple(words.to_list()), codes)
 
 
-def _texts(column: pl.Series) -> list[str]:
-    return column.cast(pl.String).fill_null("").str.strip_chars().to_list()
+def _texts(column: pl.Series, *, exact: bool) -> list[str]:
+    words = column.cast(pl.String).fill_null("")
+    return (words if exact else words.str.strip_chars()).to_list()
 
 
 def own_columns(graph: AttributedGraph) -> dict[str, list[Any]]:

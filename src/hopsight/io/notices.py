@@ -31,9 +31,7 @@ class NamedNotices(list[str]):
 
 
 def notice(message: str, notices: list[str] | None) -> None:
-    """Append a sentence to the caller's list, or log it as a warning if there is no list.
-
-    A caller with a list shows the notices in its own way, so they are logged at INFO level only.
+    """Append a sentence to the caller's list, who shows it in its own way, or log it as a warning without a list.
 
     >>> kept: list[str] = []
     >>> notice("Column 'weight' is left out.", kept)
@@ -45,7 +43,6 @@ def notice(message: str, notices: list[str] | None) -> None:
     elif notices is None:
         LOGGER.warning(message)
     else:
-        LOGGER.info(message)
         notices.append(message)
 
 
@@ -74,10 +71,13 @@ def notice_merged(graph: Any, notices: list[str] | None, duplicates: str | None 
     n_pairs = getattr(graph, "n_reciprocal", 0)
     rule = f" {MERGED[duplicates or 'sum']}" if getattr(graph, "edge_weight", None) is not None else ""
     if graph.n_duplicates > n_pairs:
-        notice(f"Merged {plural(graph.n_duplicates - n_pairs, 'duplicate edge')}{rule}.", notices)
+        n_more = graph.n_duplicates - n_pairs
+        repeat = "1 row repeats" if n_more == 1 else f"{n_more:,} rows repeat"
+        notice(f"{repeat} a pair of nodes: merged the rows of each pair into one edge{rule}.", notices)
     if n_pairs:
         pairs = plural(n_pairs, "pair") + " of opposite edges"
-        notice(f"Merged {pairs}{rule}; pass {option('directed', True)} to keep both.", notices)
+        advice = "" if graph.edge_relation is not None else f"; pass {option('directed', True)} to keep both"
+        notice(f"Merged {pairs}{rule}{advice}.", notices)
     if graph.n_self_loops:
         notice(f"Removed {plural(graph.n_self_loops, 'self-loop')}.", notices)
 
@@ -104,7 +104,7 @@ def notice_constant(graph: Any, notices: list[str] | None) -> None:
 
 
 @contextmanager
-def collected(say: Callable[[str], None], level: int = logging.INFO) -> Iterator[list[str]]:
+def collected(say: Callable[[str], None]) -> Iterator[list[str]]:
     """Collect log messages of hopsight and warnings of any library, each once, and pass them to ``say``."""
     seen: list[str] = []
 
@@ -113,11 +113,10 @@ def collected(say: Callable[[str], None], level: int = logging.INFO) -> Iterator
             seen.append(text)
             say(text)
 
-    handler = logging.Handler(level)
+    handler = logging.Handler(logging.WARNING)
     handler.emit = lambda record: note(record.getMessage())  # type: ignore[method-assign]
-    before = LOGGER.level, LOGGER.propagate
+    propagate = LOGGER.propagate
     LOGGER.addHandler(handler)
-    LOGGER.setLevel(level)
     LOGGER.propagate = False
     with warnings.catch_warnings():
         warnings.simplefilter("default")
@@ -128,5 +127,4 @@ def collected(say: Callable[[str], None], level: int = logging.INFO) -> Iterator
             yield seen
         finally:
             LOGGER.removeHandler(handler)
-            LOGGER.setLevel(before[0])
-            LOGGER.propagate = before[1]
+            LOGGER.propagate = propagate

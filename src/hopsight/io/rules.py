@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from hopsight.checks import option, shortened
+from hopsight.checks import option, plural, shortened
 from hopsight.io.notices import notice
 from hopsight.system.lazy_polars import pl
 
@@ -14,6 +14,9 @@ TRUTH_NAMES = {"label", "labels", "y", "gnd", "truth", "ground_truth", "class", 
 _TRUTH = re.compile(
     r"(is_)?(flagged_)?(fraud|fraudulent|anomaly|anomalous|outlier|attack|laundering|money_laundering|suspicious|"
     r"phishing|scam|malicious|malware|spam|illicit)(_(type|category|cat|flag|label))?"
+)
+_SUSPICION = re.compile(  # stems in common languages; the words for yes and no are in as many
+    "fraud|frode|betrug|bedrog|oszust|estaf|suspe|sospe|sospet|verd[aä]cht|scam|laundering|мошен|欺诈|詐欺|사기"
 )
 CODE_WORDS = {
     "id", "ids", "account", "acct", "iban", "imei", "imsi", "msisdn", "phone", "port", "zip", "zipcode", "postcode",
@@ -29,12 +32,15 @@ NAME_NAMES = ("hopsight_name", "name", "full_name", "display_name", "title")
 FEWEST_ROWS = 3  # of a table in which an id that differs in every row identifies rows
 LEAST_ROWS = 10  # of a table in which a column of different texts is a column of names
 _ROW_ID = re.compile(
-    r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|mid|tid|txid|msgid|key)|.+_number|\w*(nr|nummer)"
+    r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|mid|tid|txid|msgid|key|no|ref|reference)|.+_number|\w*(nr|nummer)"
+)
+_EVENTS = (
+    r"(booking|transaction|trans|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|reference|ref"
+    r"|receipt|voucher|beleg|buchungs?|rechnungs?|transaktions?|vorgangs?|auftrags?|zahlungs?"
+    r"|pedido|factura|facture|fattura|fatura|commande|orden|ordine|transacci[oó]n|transa[cç][aã]o|pi[eè]ce)"
 )
 _EVENT = re.compile(
-    r"(booking|transaction|trans|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|reference|ref"
-    r"|receipt|voucher|beleg|buchungs?|rechnungs?|transaktions?|vorgangs?|auftrags?|zahlungs?)"
-    r"_?(id|uid|no|nr|number|nummer|ref|reference|hash|index|key|date|time)_?"
+    rf"{_EVENTS}_?(id|uid|no|nr|number|nummer|ref|reference|hash|index|key|date|time)|(id|no|nr|n°|num|numero)_{_EVENTS}"
     r"|id|uuid|guid|index|row|date|datetime|timestamp"
 )
 
@@ -46,26 +52,34 @@ def normalized_name(name: str) -> str:
     ('node_id', 'is_fraud', 'from_node_id')
     """
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
-    return re.sub(r"[\s\-_.]+", "_", parted.lower())
+    return re.sub(r"[\s\-_.]+", "_", parted.lower().rstrip(" .-"))
 
 
-def is_truth_name(name: str) -> bool:
-    """Return whether a column is called like a ground-truth label.
+def is_truth(column: pl.Series) -> bool:
+    """Return whether a column is called like ground truth, or like a suspicion and has at most two values.
 
-    >>> [is_truth_name(name) for name in ("Label", "label_source", "isFraud", "Laundering_type", "y", "labor", "age")]
-    [True, True, True, True, True, False, False]
+    >>> import polars as pl
+    >>> is_truth(pl.Series("Fraude avérée", ["Oui", "Non", None])), is_truth(pl.Series("fraud team", ["a", "b", "c"]))
+    (True, False)
+    >>> [is_truth(pl.Series(name, [5, 6])) for name in ("Label", "label_source", "isFraud", "Laundering_type", "labor")]
+    [True, True, True, True, False]
     """
-    known = normalized_name(name)
-    return known in TRUTH_NAMES or known.startswith("label_") or _TRUTH.fullmatch(known) is not None
+    known = normalized_name(column.name)
+    if known in TRUTH_NAMES or known.startswith("label_") or _TRUTH.fullmatch(known) is not None:
+        return True
+    if _SUSPICION.search(column.name.lower()) is None or column.dtype.is_nested():
+        return False
+    return (filled(column) if column.dtype == pl.String else column.drop_nulls()).n_unique() <= 2
 
 
 def is_row_id_name(name: str) -> bool:
     """Return whether a column is called like a number that only identifies rows.
 
-    >>> [is_row_id_name(name) for name in ("tx_id", "mid", "transactionID", "uuid", "paid", "amount")]
+    >>> [is_row_id_name(name) for name in ("tx_id", "mid", "transactionID", "id_pedido", "paid", "booking_date")]
     [True, True, True, True, False, False]
     """
-    return _ROW_ID.fullmatch(normalized_name(name)) is not None
+    known = normalized_name(name)
+    return any(form.fullmatch(known) for form in (_ROW_ID, _EVENT)) and not known.endswith(("date", "time", "stamp"))
 
 
 def is_code_name(name: str) -> bool:
@@ -83,7 +97,7 @@ def is_code_name(name: str) -> bool:
 def is_event_name(name: str) -> bool:
     """Return whether a column is called like the number or the time of an event, which is no end of an edge.
 
-    >>> [is_event_name(name) for name in ("Booking ID", "Trans-Nr.", "txn_ref", "Date", "account_id", "shop")]
+    >>> [is_event_name(name) for name in ("Booking ID", "Trans-Nr.", "id_pedido", "Date", "account_id", "shop")]
     [True, True, True, True, False, False]
     """
     known = normalized_name(name)
@@ -124,9 +138,14 @@ _DATE = rf"^\s*({_YEAR})[-/](\d{{1,2}})[-/](\d{{1,2}})"
 _GERMAN_DATE = rf"^\s*(\d{{1,2}})\.(\d{{1,2}})\.({_YEAR})"
 _SLASHED_DATE = rf"^\s*(\d{{1,2}})/(\d{{1,2}})/({_YEAR}|\d{{2}})"
 SLASHED = {"day-first dates": "dmy", "month-first dates": "mdy"}  # 31/12/2024 and 12/31/2024
-_ANY_DATE = r"^\s*(?:\d{4}[-/]|\d{1,2}[-/.])\d{1,2}[-/.]\d"
 _TIME = r"([01]?\d|2[0-4]):([0-5]\d)(?::((?:[0-5]\d|60)(?:\.\d+)?))?\s*([AaPp][Mm])?"
-_CLOCK = rf"(?:[T ,]+{_TIME})?\s*(?:Z|UTC|GMT|([+-]\d{{2}}):?(\d{{2}}))?(?:\s*\([A-Za-z ]+\))?\s*$"
+_CLOCK = rf"(?:[T ,]+{_TIME})?\s*(?:Z|UTC|GMT|([+-])(\d{{2}}):?(\d{{2}}))?(?:\s*\([A-Za-z ]+\))?\s*$"
+_PLAIN = {  # forms that are written in another way before they are read
+    r"^\s*(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]\s*": "${1}-${2}-${3} ",
+    r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)": "${1}-${2}-${3}T${4}:${5}:${6}",  # of ISO 8601
+    r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)": "${1}-${2}-${3}T${4}:${5}",
+    r"(:\d\d(?:\.\d+)?\s*[+-]\d\d)$": "${1}:00",  # of PostgreSQL
+}
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _REST = "(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"  # of the name of a month
 _WEEKDAY = r"(?i)^\s*(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
@@ -134,10 +153,19 @@ _ENGLISH = {  # 31 May 2024, 31-May-2024 and May 31, 2024
     rf"{_WEEKDAY}(\d{{1,2}})[ -]+({'|'.join(_MONTHS)}){_REST}\.?[ ,-]+(\d{{4}})": "${1}.#${2}#.${3}",
     rf"{_WEEKDAY}({'|'.join(_MONTHS)}){_REST}\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})": "${2}.#${1}#.${3}",
 }
-_EAST_ASIAN = r"^\s*(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]\s*"  # 2024年5月31日
+_ANY_DATE = "|".join([r"^\s*(?:\d{4}[-/]|\d{1,2}\.)\d{1,2}[-/.]\d", *[*_PLAIN][:3], *_ENGLISH])
+_ANY_SLASHED = r"^\s*\d{1,2}[-/]\d{1,2}[-/]\d"
 COMPACT = (19000101, 21001231)  # dates as numbers, 20240531
 UNIX = (3e8, 5e9)  # seconds from 1979 to 2128
 UNITS = ((1e17, 1e9, "nanoseconds"), (1e14, 1e6, "microseconds"), (1e11, 1e3, "milliseconds"))
+
+
+MOST_WRONG = 0.01  # share of the filled cells of a column that may be unreadable, such as February 30: they are empty
+
+
+def nearly_all(fits: pl.Series) -> bool:
+    """Return whether all values but a few are true; of none, no."""
+    return len(fits) > 0 and int((~fits).sum()) <= MOST_WRONG * len(fits)
 
 
 def is_time(column: pl.Series) -> bool:
@@ -146,14 +174,17 @@ def is_time(column: pl.Series) -> bool:
         return True
     if column.dtype != pl.String:
         return False
-    words = filled(column)
-    return bool(len(words)) and any(bool(readable.all()) for readable in date_readings(words).values())
+    return any(map(nearly_all, date_readings(filled(column)).values()))
 
 
 def filled(words: pl.Series) -> pl.Series:
     """Return the texts that are neither blank nor words for an empty cell, without spaces around them."""
-    stripped = words.drop_nulls().str.strip_chars()
-    return stripped.filter(~stripped.str.to_lowercase().is_in(EMPTY_NUMBERS))
+    return words.str.strip_chars().filter(is_filled(words))
+
+
+def is_filled(words: pl.Series) -> pl.Series:
+    """Return which texts are neither blank nor words for an empty cell."""
+    return ~words.str.strip_chars().str.to_lowercase().is_in(EMPTY_NUMBERS).fill_null(True)
 
 
 def date_readings(words: pl.Series) -> dict[str, pl.Series]:
@@ -166,27 +197,28 @@ def date_readings(words: pl.Series) -> dict[str, pl.Series]:
     >>> {kind: readable.arg_true().to_list() for kind, readable in date_readings(texts).items()}
     {'dates': [2], 'day-first dates': [0, 1], 'month-first dates': [0]}
     """
-    candidates = in_figures(words).str.contains(_ANY_DATE).fill_null(False)
-    places, some = candidates.arg_true(), words.filter(candidates)
     found = {}
-    for kind in ("dates", *SLASHED):
-        readable = pl.repeat(False, len(words), eager=True)
-        if len(some):
-            readable = readable.scatter(places, as_seconds(some, SLASHED.get(kind)).is_not_null())
-        found[kind] = readable
+    for kind, pattern in {"dates": _ANY_DATE, **dict.fromkeys(SLASHED, _ANY_SLASHED)}.items():
+        found[kind] = words.str.contains(pattern).fill_null(False)
+        if found[kind].any():
+            right = as_seconds(words.filter(found[kind]), SLASHED.get(kind)).is_not_null()
+            found[kind] = found[kind].scatter(found[kind].arg_true(), right)
     return found
 
 
 def in_figures(words: pl.Series) -> pl.Series:
-    """Return dates with the English name of a month, or written in East Asia, in figures; other texts as they are.
+    """Return dates with English names of months, of East Asia or without separators as others; other texts as they are.
 
     >>> import polars as pl
     >>> in_figures(pl.Series(["31 May 2024 17:30", "Mon, Jan 1, 2024", "Mayor", "2024年5月31日"])).to_list()
     ['31.05.2024 17:30', '1.01.2024', 'Mayor', '2024-5-31']
+    >>> in_figures(pl.Series(["20240531T173000Z", "2024-05-31 17:30:00+02"])).to_list()
+    ['2024-05-31T17:30:00Z', '2024-05-31 17:30:00+02:00']
     """
-    if words.head(100).str.contains(_EAST_ASIAN).any():
-        words = words.str.replace(_EAST_ASIAN, "${1}-${2}-${3} ").str.strip_chars()
-    if not words.head(100).str.contains(r"[A-Za-z]{3}").any():
+    for pattern, figures in _PLAIN.items():
+        if words.str.contains(pattern).any():
+            words = words.str.replace(pattern, figures).str.strip_chars()
+    if not words.str.contains("|".join(_ENGLISH)).any():
         return words
     for pattern, figures in _ENGLISH.items():
         words = words.str.replace(pattern, figures)
@@ -194,15 +226,9 @@ def in_figures(words: pl.Series) -> pl.Series:
     return words.str.replace_many([f"#{month}#" for month in _MONTHS], numbers, ascii_case_insensitive=True)
 
 
-def _with_slashes(words: pl.Series) -> pl.Series:
-    """Return dates such as 31-12-2024 with slashes."""
-    return words.str.replace(r"^\s*(\d{1,2})-(\d{1,2})-(\d{4})\b", "${1}/${2}/${3}")
-
-
 def are_clocks(words: pl.Series) -> bool:
-    """Return whether every text that is not blank is a time of day such as 17:30."""
-    known = filled(words)
-    return bool(len(known)) and bool(_clocks(known).all())
+    """Return whether texts that are not blank are times of day such as 17:30."""
+    return nearly_all(_clocks(filled(words)))
 
 
 def _clocks(words: pl.Series) -> pl.Series:
@@ -223,16 +249,19 @@ def clock_seconds(words: pl.Series) -> pl.Series:
 def number_unit(numbers: pl.Series) -> str | None:
     """Return what numeric times are if not seconds, judged by their size: dates such as 20240531, or a finer unit.
 
+    A date may have a time behind it, as in 202405311730 and 20240531173000.
+
     >>> import polars as pl
-    >>> number_unit(pl.Series([19700102, 19700103])), number_unit(pl.Series([1.7e12, 1.8e12]))
+    >>> number_unit(pl.Series([20240531173000, 20240531173005])), number_unit(pl.Series([1.7e12, 1.8e12]))
     ('dates', 'milliseconds')
     """
     known = numbers.drop_nulls().cast(pl.Float64)
     if not len(known) or not known.is_finite().all():
         return None
     low, high = float(known.min()), float(known.max())  # type: ignore[arg-type]
-    if COMPACT[0] <= low and high <= COMPACT[1] and bool((known == known.floor()).all()):
-        return None if in_seconds(known, "dates").null_count() else "dates"
+    is_date = any(COMPACT[0] * clock <= low and high < (COMPACT[1] + 1) * clock for clock in (1, 10**4, 10**6))
+    if is_date and bool((known == known.floor()).all()) and 2 * in_seconds(known, "dates").null_count() < len(known):
+        return "dates"
     return next((name for least, _, name in UNITS if low > least), None)
 
 
@@ -240,26 +269,9 @@ def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:
     """Return numeric times of a unit that :func:`number_unit` returned as seconds."""
     if unit == "dates":
         text = numbers.cast(pl.Int64, strict=False).cast(pl.String).str.replace(r"^(\d{4})(\d\d)(\d\d)$", "$1-$2-$3")
-        return as_seconds(text.rename(numbers.name))
+        return as_seconds(text.str.replace(r"^(\d{8})(\d{4}|\d{6})$", "${1}T${2}").rename(numbers.name))
     factor = next((factor for _, factor, name in UNITS if name == unit), 1.0)
     return numbers.cast(pl.Float64) / factor
-
-
-def slashed_order(words: pl.Series) -> str | None:
-    """Return the order of day and month in dates with slashes, or None if they are other dates.
-
-    Dates of which no row decides between both orders are refused.
-    """
-    found = slashed_orders(words)
-    if len(found) > 1 and not as_seconds(words, found[0]).equals(as_seconds(words, found[1])):
-        raise ValueError(ambiguous_date(words.name, words.drop_nulls()[0]))
-    return found[0] if found else None
-
-
-def slashed_orders(words: pl.Series) -> list[str]:
-    """Return the orders of day and month in which dates with slashes can be read; none if they are other dates."""
-    readings = date_readings(filled(words))
-    return [order for kind, order in SLASHED.items() if readings[kind].all()]
 
 
 def date_pattern(column: pl.Series, order: str | None) -> str:
@@ -272,21 +284,13 @@ def date_pattern(column: pl.Series, order: str | None) -> str:
     """
     known = column.drop_nulls() if column.dtype == pl.String else column.clear()
     known = known.filter(known.str.strip_chars() != "") if len(known) else known
-    first = "" if not len(known) else str(known[0]).strip()
+    first = "" if not len(known) else str(known.sort()[len(known) // 2]).strip()  # in any order of rows
     if order is not None:
         mark = "-" if re.match(r"\d{1,2}-", first) else "/"
         return mark.join(f"%{part.upper() if part == 'y' else part}" for part in order)
     if re.search("[A-Za-z]{3}", first.partition(":")[0]):
         return "%d %b %Y"
     return "%d.%m.%Y" if re.match(_GERMAN_DATE, first) else "%Y/%m/%d" if re.match(r"\d{4}/", first) else "%Y-%m-%d"
-
-
-def ambiguous_date(name: str, value: str) -> str:
-    """Return the message for a column of dates in which no row has a day after the 12th."""
-    return (
-        f"column {name!r}: {value} may have its day or its month first, and no row decides; write dates as 2024-05-31, "
-        f"or pass {option('category', [name])} or {option('ignore', [name])}"
-    )
 
 
 def as_seconds(column: pl.Series, order: str | None = None) -> pl.Series:
@@ -311,9 +315,13 @@ def as_seconds(column: pl.Series, order: str | None = None) -> pl.Series:
         return words.replace_strict(different, as_seconds(different, order), default=None, return_dtype=pl.Float64)
     words = in_figures(words)
     if order is not None:
-        return _seconds(_with_slashes(words), _SLASHED_DATE, order)
-    iso, german = _seconds(words, _DATE, "ymd"), _seconds(words, _GERMAN_DATE, "dmy")
-    return pl.select(pl.coalesce(iso, german)).to_series()
+        words = words.str.replace(r"^\s*(\d{1,2})-(\d{1,2})-(\d{4})\b", "${1}/${2}/${3}")  # 31-12-2024
+        return _seconds(words, _SLASHED_DATE, order)
+    seconds = _seconds(words, _DATE, "ymd")
+    german = words.str.contains(_GERMAN_DATE).fill_null(False)
+    if german.any():
+        seconds = seconds.scatter(german.arg_true(), _seconds(words.filter(german), _GERMAN_DATE, "dmy"))
+    return seconds
 
 
 def _seconds(words: pl.Series, pattern: str, order: str) -> pl.Series:
@@ -329,7 +337,7 @@ def _seconds(words: pl.Series, pattern: str, order: str) -> pl.Series:
     right = month.is_between(1, 12)
     first = pl.date(year, pl.when(right).then(month).otherwise(1), 1)
     right &= day.is_between(1, first.dt.month_end().dt.day())
-    offset = group(8) * 3600.0 + group(8).sign() * group(9) * 60.0
+    offset = (group(9) * 3600.0 + group(10) * 60.0) * pl.when(pl.col("8") == "-").then(-1.0).otherwise(1.0)
     half = pl.col("7").str.to_lowercase()
     hour = pl.when(half.is_null()).then(group(4)).otherwise(group(4) % 12 + pl.when(half == "pm").then(12).otherwise(0))
     clock = hour * 3600.0 + group(5) * 60.0 + group(6)
@@ -339,18 +347,21 @@ def _seconds(words: pl.Series, pattern: str, order: str) -> pl.Series:
 
 
 WRITTEN = {"point numbers": ".", "comma numbers": ","}  # what a column of such numbers holds, and its decimal mark
-_MONEY = r"(?:[$€£¥₹₽₩₺฿]|(?i:USD|EUR|GBP|CHF|JPY|CNY|INR|NOK|SEK|DKK|PLN|CZK|CAD|AUD|NZD|BRL|MXN|ZAR|kr\.?|zł))"
+_CODES = """
+AED AFN AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY COP
+CRC CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR
+ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK
+MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS
+SRD SSP STN SVC SYP SZL THB TJS TMT TND TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW
+ZWG BTC ETH USDT USDC BNB SOL XRP LTC DAI
+"""  # of ISO 4217, without four that are words (ALL, CUP, PEN, TOP), and of exchanges
+ISO_CURRENCIES = frozenset(_CODES.split())
 CURRENCIES = {
-    "$": "USD",
-    "€": "EUR",
-    "£": "GBP",
-    "₹": "INR",
-    "₽": "RUB",
-    "₩": "KRW",
-    "₺": "TRY",
-    "ZŁ": "PLN",
-    "KR.": "KR",
-}
+    "$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "₹": "INR", "RS.": "INR", "RS": "INR", "₽": "RUB", "₩": "KRW",
+    "₺": "TRY", "R$": "BRL", "ZŁ": "PLN", "KR.": "KR", "円": "JPY", "元": "CNY",
+}  # fmt: skip
+_WORDS = r"kr\.?|zł|Rs\.?|S/\.?|B/\.|Kč|Ft|лв\.?|руб\.?|元|円|원"  # where no sign is usual
+_MONEY = rf"(?:(?i:[A-Z]{{0,3}}\p{{Sc}}|{'|'.join(sorted(ISO_CURRENCIES))}|{_WORDS}))"
 _SPACE = "\u00a0\u202f '’"  # between thousands
 _AROUND = rf"^({_MONEY}|[\s\u00a0])+|(?:{_MONEY}|%|[\s\u00a0])+$"
 _SIGNED_MONEY = rf"^([+-])\s*{_MONEY}\s*"
@@ -371,25 +382,57 @@ def plain_numbers(words: pl.Series) -> pl.Series:
     )
 
 
-def _units(words: pl.Series) -> list[str]:
+def units_of(words: pl.Series) -> list[str]:
     """Return the currencies of written numbers, each once, and % if one is a percentage.
 
     >>> import polars as pl
-    >>> _units(pl.Series(["$7", "8 EUR", "9 €", "10", "-3 usd"]))
+    >>> units_of(pl.Series(["$7", "8 EUR", "9 €", "10", "-3 usd"]))
     ['EUR', 'USD']
+    >>> units_of(pl.Series(["¥7", "8 JPY"])), units_of(pl.Series(["¥7", "8 CNY"])), units_of(pl.Series(["¥7"]))
+    (['JPY'], ['CNY'], ['¥'])
     """
     found = words.str.extract(rf"({_MONEY}|%)").drop_nulls().unique().to_list()
-    return sorted({CURRENCIES.get(unit.upper(), unit.upper()) for unit in found})
+    units = {CURRENCIES.get(unit.upper(), unit.upper()) for unit in found}
+    return sorted(units - ({"¥"} if units & {"JPY", "CNY"} else set()))
 
 
-def are_written(plain: pl.Series, mark: str) -> bool:
-    """Return whether every text is a number with this decimal mark; ``plain`` is what ``plain_numbers`` gives.
+def currency_in(name: str) -> str | None:
+    """Return the currency that is a part of a name.
+
+    >>> [currency_in(name) for name in ("Betrag (EUR)", "amount_usd", "Amount ($)", "amount")]
+    ['EUR', 'USD', 'USD', None]
+    """
+    words = [word.upper() for word in re.split(r"[\s()\[\]/,:_-]+", name)]
+    return next((CURRENCIES.get(word, word) for word in words if word in ISO_CURRENCIES or word in CURRENCIES), None)
+
+
+def as_currencies(words: pl.Series) -> pl.Series:
+    """Return the currencies of a column, where codes and signs are written in one way, and an empty cell as "".
 
     >>> import polars as pl
-    >>> [are_written(pl.Series(["1.234,56", "7"]), mark) for mark in ".,"]
-    [False, True]
+    >>> as_currencies(pl.Series(["EUR", "eur ", "€", "US Dollar", None])).to_list()
+    ['EUR', 'EUR', 'EUR', 'US Dollar', '']
     """
-    return bool(plain.str.contains(_pattern(mark)).fill_null(True).all())
+    words = words.fill_null("").str.strip_chars()
+    codes = words.str.to_uppercase().replace(CURRENCIES)
+    return codes.zip_with(codes.is_in([*ISO_CURRENCIES]), words)
+
+
+def are_currencies(words: pl.Series) -> bool:
+    """Return whether all texts are codes or signs of currencies; of none, no."""
+    known = words.drop_nulls().unique().str.to_uppercase()
+    return bool(len(known)) and bool(known.is_in([*ISO_CURRENCIES, *CURRENCIES]).all())
+
+
+def are_written(words: pl.Series) -> bool:
+    """Return whether texts are numbers as people write them, all with the same decimal mark.
+
+    >>> import polars as pl
+    >>> are_written(pl.Series(["1.234,56", "7 €"])), are_written(pl.Series(["1.234,56", "7.5"]))
+    (True, False)
+    """
+    plain = plain_numbers(words)
+    return any(bool(plain.str.contains(_pattern(mark)).fill_null(True).all()) for mark in WRITTEN.values())
 
 
 def as_numbers(words: pl.Series, mark: str) -> pl.Series:
@@ -408,8 +451,25 @@ def as_numbers(words: pl.Series, mark: str) -> pl.Series:
 def _pattern(mark: str) -> str:
     """Return what matches a number with a decimal mark and separators of thousands."""
     thousands, decimal = (".", ",") if mark == "," else (",", ".")
-    whole = rf"(?:[0-9]{{1,3}}(?:[{thousands}{_SPACE}][0-9]{{3}})+|[0-9]+)"
+    lakhs = "[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}|" if mark == "." else ""  # 12,34,567.50, as in India
+    whole = rf"(?:{lakhs}[0-9]{{1,3}}(?:[{thousands}{_SPACE}][0-9]{{3}})+|[0-9]+)"
     return rf"^[+-]?\s?(?:{whole}(?:[{decimal}][0-9]*)?|[{decimal}][0-9]+)$"
+
+
+def are_codes(words: pl.Series) -> bool:
+    """Return whether texts are codes: all with the same number of digits, some of which begin with 0.
+
+    >>> import polars as pl
+    >>> are_codes(pl.Series(["01", "12", "n/a"])), are_codes(pl.Series(["1", "12"])), are_codes(pl.Series(["10", "12"]))
+    (True, False, False)
+    """
+    return may_be_codes(words) and bool(filled(words).str.starts_with("0").any())
+
+
+def may_be_codes(words: pl.Series) -> bool:
+    """Return whether texts all have the same number of digits, so that others of their column may make them codes."""
+    known = filled(words)
+    return bool(known.str.contains(r"^[0-9]{2,}$").all()) and known.str.len_bytes().n_unique() <= 1
 
 
 MAX_CATEGORIES = 50
@@ -417,84 +477,115 @@ MISSING = ("fill", "refuse", "mean")
 MISSING_CATEGORY, OTHER_CATEGORY = "(missing)", "(other)"
 EMPTY_NUMBERS = (  # what people and programs write into an empty number cell
     "", "na", "n/a", "n.a.", "#n/a", "nan", "null", "(null)", "none", "-", "--", "\\n", "?", "unknown", "missing",
-    "unbekannt", "k.a.", "k. a.", "#nv",
+    "unbekannt", "k.a.", "k. a.", "#nv", "n.c.", "n/c", "n.d.", "n/d", "s/d", "s.d.", "b.d.", "н/д",
 )  # fmt: skip
 UNLABELED = (*EMPTY_NUMBERS, "unlabeled", "unlabelled")  # words for a node without ground truth
 BOOLEANS = {"true": 1.0, "false": 0.0}
 TextKind = Literal[
-    "numbers", "booleans", "dates", "day-first dates", "month-first dates", "point numbers", "comma numbers",
-    "categories", "empty",
+    "numbers", "booleans", "dates", "day-first dates", "month-first dates", "times of day", "point numbers",
+    "comma numbers", "categories", "empty",
 ]  # fmt: skip
 
 
-def text_kind(column: pl.Series) -> TextKind:
-    """Return what a text column holds.
+def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
+    """Return what a text column holds; its few cells that hold something else count as empty, with a notice.
 
     Raises
     ------
     ValueError
-        If some cells of a column of numbers, dates or times of day are something else, if numbers are written with a
-        comma that may mean two things, as in 1,234, or if amounts have different currencies: as categories they would
-        say nothing.
+        If more than 1% of the cells of a column of numbers, dates or times of day are something else, if numbers have a
+        comma that may mean two things, as in 1,234, if dates may have their day or their month first, or if amounts
+        have different currencies: as categories they would say nothing.
     """
-    name, words = column.name, column.str.strip_chars()
-    lower, numbers = words.str.to_lowercase(), words.cast(pl.Float64, strict=False)
-    empty = lower.is_in(EMPTY_NUMBERS).fill_null(True)
-    is_text = numbers.is_null() & ~empty
-    n_numbers = int((numbers.is_not_null() & ~empty).sum())
-    if not is_text.any():
-        are_parsed = n_numbers or not column.cast(pl.Float64, strict=False).null_count()
-        return "numbers" if are_parsed else "empty"
-    texts, rows = words.filter(is_text), is_text.arg_true()
-    instead = f"{option('category', [name])} or {option('ignore', [name])}"
-
-    def first(which: pl.Series) -> str:
-        return place(column, int(rows[int(which.arg_true()[0])]))
-
-    plain = plain_numbers(texts)
-    are_point = are_written(plain, ".")
-    are_comma = are_written(plain, ",") and are_written(words.filter(~is_text & ~empty), ",")
-    commas = texts.str.contains(",", literal=True)
-    if are_point and are_comma and commas.any():
-        raise ValueError(
-            f"{first(commas)} has a comma that may stand for a decimal point or separate thousands; write numbers with "
-            f"a decimal point, or pass {option('ignore', [name])}"
-        )
-    if are_point or are_comma:
-        units = _units(texts)
+    known = filled(column)
+    if not len(known):
+        return "empty"
+    words, counts = known.unique(maintain_order=True), known.unique_counts()
+    numbers = words.cast(pl.Float64, strict=False).is_not_null()
+    if numbers.all():
+        return "numbers"
+    if words.str.to_lowercase().is_in([*BOOLEANS]).all():
+        return "booleans"
+    plain = plain_numbers(words)
+    written = {kind: plain.str.contains(_pattern(mark)) for kind, mark in WRITTEN.items()}
+    written["point numbers"] |= numbers
+    dates = date_readings(words)
+    fits: dict[Any, pl.Series] = {"numbers": numbers, **written, **dates, "times of day": _clocks(words)}
+    size = {kind: int(counts.filter(fit).sum()) for kind, fit in fits.items()}
+    best = max(fits, key=lambda kind: size[kind])
+    n_wrong, name, instead = len(known) - size[best], column.name, _instead(column.name)
+    if n_wrong > MOST_WRONG * len(known):
+        plain_dates, day_first, month_first = dates.values()
+        if (plain_dates | day_first | month_first).all():
+            odd = (plain_dates, day_first & ~month_first, month_first & ~day_first)
+            shown = [shortened(words[at]) for at in sorted(each.arg_true()[0] for each in odd if each.any())[:2]]
+            raise ValueError(
+                f"column {name!r} has dates in different forms ({' and '.join(shown)}); write all of them as "
+                f"2024-05-31, or pass {instead}"
+            )
+        if n_wrong > len(known) * (0.1 if best in WRITTEN else 0.5):  # words with commas may look like numbers
+            return "categories"
+    elif best in WRITTEN:
+        both, commas = written["point numbers"] & written["comma numbers"], words.str.contains(",", literal=True)
+        if size["comma numbers"] == size["point numbers"] and (both & commas).any():
+            doubtful = column.str.strip_chars().is_in(words.filter(both & commas).implode())
+            raise ValueError(
+                f"{place(column, int(doubtful.arg_true()[0]))} has a comma that may stand for a decimal point or "
+                f"separate thousands; write numbers with a decimal point, or pass {option('ignore', [name])}"
+            )
+        units = units_of(words.filter(fits[best]))
         if len(units) > 1:
             raise ValueError(
                 f"column {name!r} has amounts in different currencies ({', '.join(units)}); convert them to one, or "
                 f"pass {instead}"
             )
-        return "point numbers" if are_point else "comma numbers"
-    readings, clocks = date_readings(texts), _clocks(texts)
-    dates, day_first, month_first = readings.values()
-    dated = dates | day_first | month_first
-    for n_alike, noun, others in (
-        (n_numbers, "number", texts.is_not_null()),
-        (2 * int(dated.sum()), "date", ~dated),
-        (2 * int(clocks.sum()), "time of day", ~clocks),
-    ):
-        if n_alike >= len(texts) and others.any():
+    elif best in SLASHED and size["day-first dates"] == size["month-first dates"]:
+        sure = words.filter(fits[best])
+        if not as_seconds(sure, "dmy").equals(as_seconds(sure, "mdy")):
             raise ValueError(
-                f"{first(others)} is not a {noun}, unlike the rest of the column; correct it, or pass {instead}"
+                f"column {name!r}: {shortened(sure[0])} may have its day or its month first, and no row decides; write "
+                f"dates as 2024-05-31, or pass {instead}"
             )
-    if lower.is_in([*BOOLEANS, ""]).fill_null(True).all():
-        return "booleans"
-    fitting: list[Any] = [kind for kind, readable in readings.items() if readable.all()]
-    if len(fitting) > 1 and "dates" not in fitting:
-        raise ValueError(ambiguous_date(name, shortened(column[int(rows[0])])))
-    if not fitting and dated.all():
-        odd = [
-            which.arg_true()[0] for which in (dates, day_first & ~month_first, month_first & ~day_first) if which.any()
-        ]
-        shown = " and ".join(shortened(column[int(rows[at])]) for at in sorted(odd)[:2])
+    wrong = column.str.strip_chars().is_in(words.filter(~fits[best]).implode())
+    settle_wrong(column, wrong.fill_null(False), NOUNS.get(best, "number"), notices)
+    return best
+
+
+NOUNS = {"dates": "date", "day-first dates": "date", "month-first dates": "date", "times of day": "time of day"}
+
+
+def settle_wrong(column: pl.Series, wrong: pl.Series, noun: str, notices: list[str] | None) -> None:
+    """Say that a few wrong cells of a column count as empty, or refuse it if they are more than a few."""
+    if wrong.any():
+        n_filled = int(is_filled(column).sum()) if column.dtype == pl.String else len(column) - column.null_count()
+        where = place(column, int(wrong.arg_true()[0]))
+        different = column.filter(wrong).unique(maintain_order=True)[1:]
+        if len(different):
+            more = ", ".join(map(shortened, different[:3])) + (", …" if len(different) > 3 else "")
+            where += f" (elsewhere {more})"
+        settle(column.name, where, (int(wrong.sum()), n_filled), noun, notices)
+
+
+def settle(name: str, where: str, counts: tuple[int, int], noun: str, notices: list[str] | None) -> None:
+    """Do what :func:`settle_wrong` does for a column with this number of wrong and of filled cells.
+
+    >>> kept: list[str] = []
+    >>> settle("day", "column 'day', row 7: '2024-02-30'", (2, 900), "date", kept)
+    >>> kept
+    ["Column 'day', row 7: '2024-02-30' cannot be read as a date; it and 1 other cell count as empty."]
+    """
+    n_wrong, n_filled = counts
+    if n_wrong > MOST_WRONG * n_filled:
+        them = "it" if n_wrong == 1 else f"this and {plural(n_wrong - 1, 'other cell')}"
         raise ValueError(
-            f"column {name!r} has dates in different forms ({shown}); write all of them as 2024-05-31, or pass "
-            f"{instead}"
+            f"{where} is not a {noun}, unlike the rest of the column; correct {them}, or pass {_instead(name)}"
         )
-    return fitting[0] if fitting else "categories"
+    them = "it counts" if n_wrong == 1 else f"it and {plural(n_wrong - 1, 'other cell')} count"
+    notice(f"C{where[1:]} cannot be read as a {noun}; {them} as empty.", notices)
+
+
+def _instead(name: str) -> str:
+    return f"{option('category', [name])} to read the column as text, or {option('ignore', [name])} to leave it out"
 
 
 def notice_written(column: pl.Series, kind: str, notices: list[str] | None) -> None:
@@ -510,9 +601,12 @@ def text_numbers(column: pl.Series, kind: str) -> pl.Series:
     """Return the numbers that a text column holds, null where it is empty; a date becomes days since 1970."""
     if is_dates(kind):
         return as_seconds(column, SLASHED.get(kind)) / SECONDS_PER_DAY
-    if kind in WRITTEN:
-        return as_numbers(column, WRITTEN[kind])
+    if kind == "times of day":
+        return clock_seconds(column).rename(column.name) / SECONDS_PER_DAY
     words = column.str.strip_chars()
+    if kind in WRITTEN:
+        numbers = as_numbers(column, WRITTEN[kind])
+        return numbers.fill_null(words.cast(pl.Float64, strict=False)) if kind == "point numbers" else numbers
     if kind == "numbers":
         return words.cast(pl.Float64, strict=False)
     return words.str.to_lowercase().replace_strict(BOOLEANS, default=None, return_dtype=pl.Float64)

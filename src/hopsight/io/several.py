@@ -61,6 +61,8 @@ def read_description(path: Path) -> Description:
                     raise ValueError(f"there is no file {where}")
                 _check_keys(table, keys, where)
                 _check_values(table, where)
+                if table["file"].lower().endswith(".toml"):
+                    raise ValueError(f"file {where} must be a table, got {table['file']!r}")
                 table["file"] = _beside(path, table["file"])
         if not parts["edges"]:
             raise ValueError("it has no [edges.NAME] table; a graph needs edges")

@@ -8,9 +8,10 @@ a graph of nodes that are compared with each other; with several types, see :mod
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +36,14 @@ from hopsight.io.nodes import (
     with_unknown,
 )
 from hopsight.io.notices import NamedNotices, notice, notice_renamed
-from hopsight.io.rules import normalized_name
+from hopsight.io.rules import LEAST_ROWS, normalized_name
 from hopsight.io.sources import TABLE_SUFFIXES, reading, resolve
 from hopsight.io.typed import Nodes, Relation, typed_graph
 from hopsight.system.lazy_polars import pl
 
 OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsight wrote
 DIRECTED = "hopsight_directed"  # by which an edge list of this kind is recognized
-ENOUGH, MOST = 10_000, 0.5  # rows of edges whose ids are looked up; share of them that a column of node ids has
+MOST = 0.5  # share of the ids of edges that a column of node ids has
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
 SHOWN = 6  # names of attributes in a line
 MISSPELLED = 0.8  # likeness of a type without a table to one that has a table
@@ -157,7 +158,8 @@ def read_tables(
     )  # fmt: skip
     if nodes is None:
         _check_without_nodes(of_nodes)
-    rows = Rows.read(of_edges, notices, learn_from=learn_from, is_alone=nodes is None)
+    joins = None if nodes is None else partial(_id_name, of_nodes)
+    rows = Rows.read(of_edges, notices, learn_from=learn_from, joins=joins)
     sides = ids.as_sides(rows.ends, rows.names, bipartite, notices)
     if nodes is None:
         every = ids.all_ids(sides.ends)
@@ -265,14 +267,18 @@ class Rows:
         *,
         where: str = "",
         learn_from: str | None = None,
-        is_alone: bool = True,
+        joins: Callable[[], str] | None = None,
     ) -> Rows:
-        """Read an edge table; ``where`` is its place in a description, and options of one alone name its columns."""
-        place = resolve(given.file)
+        """Read an edge table; ``where`` is its place in a description, and options of one alone name its columns.
+
+        If there is a node table beside it, ``joins`` returns the name of its ids.
+        """
+        place, is_alone = resolve(given.file), joins is None
         with reading(place):
             table = open_table(place, header=given.header, notices=notices)
             # The ends of a relation between two types share no values that could tell them.
-            names = find_ends(table.names, given.source, given.target, head=None if where else table.head, where=where)
+            sample = None if where else table.sample
+            names = find_ends(table.names, given.source, given.target, sample=sample, where=where, joins=joins)
             rest = [name for name in table.names if name not in names]
             for key in ("weight", "time"):
                 check_column(_option(where, key), getattr(given, key), table.names)
@@ -291,7 +297,9 @@ class Rows:
             category += _codes(table, others, (*category, given.weight, given.time), notices)
             ours = [name for name in rest if name == DIRECTED]
             frame = table.read([*names, *others, *aside, *ours], text=[*names, *category, *aside])
-            frame = ids.with_ids(frame, names, typed=table.typed, notices=notices)
+            frame = frame if ours else _without_footer(frame, names, notices)
+            frame = ids.with_ids(frame, names, typed=table.typed, ours=bool(ours), notices=notices)
+            _notice_copies(frame, [*others, *aside], notices)
             known = frame[aside[0]] if aside else None
             ends = (frame[names[0]], frame[names[1]])
             if ours:
@@ -365,9 +373,10 @@ class NodeRows:
             used = [name for name in given.attributes or names if name not in lists["ignore"]]
             kept = [name for name in names if name in used or name in named]
             category = [name for name in lists["category"] if name in kept]
-            category += _codes(table, kept, (*category, *named), notices)
-            frame = table.read([id_name, *kept], text=[id_name, *category])
-            frame = ids.with_ids(frame, (id_name,), typed=table.typed, notices=notices)
+            codes = _codes(table, kept, (*category, *named), notices)
+            frame = table.read([id_name, *kept], text=[id_name, *category, *codes])
+            frame = frame.with_columns(pl.col(codes).cast(pl.Categorical))
+            frame = ids.with_ids(frame, (id_name,), typed=table.typed, ours=ours, notices=notices)
             if not frame.height:
                 raise ValueError("it has a header but no rows")
             if not frame[id_name].is_unique().all():
@@ -527,6 +536,11 @@ def find_id(names: Sequence[str], id_column: str | None) -> str:
     return next((known[name] for name in ID_NAMES if name in known), names[0])
 
 
+def _id_name(given: NodeTable) -> str:
+    with reading(place := resolve(given.file)):
+        return given.id or find_id(open_table(place, notices=[]).names, None)
+
+
 def notice_unused(names: Sequence[str], notices: list[str] | None) -> None:
     """Give notice of columns of an edge list that are not used."""
     if names:
@@ -544,10 +558,34 @@ def _option(where: str, key: str) -> str:
 
 def _codes(table: Table, names: Sequence[str], named: Sequence[str | None], notices: list[str] | None) -> list[str]:
     """Return the columns of codes such as 01234, which are categories though they look like numbers."""
-    found = [name for name in table.codes() if name in names and name not in named]
+    found = table.codes([name for name in names if name not in named])
     for name in found:
-        notice(f"Column {name!r} holds codes with leading zeros; they are read as categories.", notices)
+        notice(f"Column {name!r} holds codes with leading zeros, which are not read as numbers.", notices)
     return found
+
+
+def _without_footer(rows: pl.DataFrame, ends: Sequence[str], notices: list[str] | None) -> pl.DataFrame:
+    """Leave out a last row without any cell beside its ends, unlike all others, such as ``EOF|25690 records``."""
+    others = [name for name in rows.columns if name not in ends]
+    if len(others) < 2 or rows.height < LEAST_ROWS:
+        return rows
+    bare = rows.select(pl.all_horizontal(pl.col(others).is_null())).to_series()
+    if not bare[-1] or bare.sum() > 1:
+        return rows
+    words = " and ".join(shortened(rows[name][-1]) for name in ends)
+    notice(f"Left out the last row, {words}, which has no other cell.", notices)
+    return rows.head(-1)
+
+
+def _notice_copies(rows: pl.DataFrame, others: Sequence[str], notices: list[str] | None) -> None:
+    """Say how many rows of an edge table repeat another one in all columns; nobody pays twice under one number."""
+    if not others or any(kind.is_nested() for kind in rows.dtypes):
+        return
+    copies = rows.select(~pl.struct(pl.all()).is_first_distinct()).to_series()
+    if copies.any():
+        first, n_copies = int(copies.arg_true()[0]) + 1, int(copies.sum())
+        those = "1 row is an exact copy" if n_copies == 1 else f"{n_copies:,} rows are exact copies"
+        notice(f"{those} of earlier rows, first row {first:,}, and counted again; remove what was not meant.", notices)
 
 
 def _check_without_nodes(given: NodeTable) -> None:
@@ -564,7 +602,7 @@ def _find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | 
     A column of customers and one of accounts may both be called ids; the edges say which one is meant.
     """
     called = find_id(table.names, None)
-    wanted = [end.head(ENOUGH).cast(pl.String).unique() for end in ends]
+    wanted = [end.unique().cast(pl.String) for end in ends]
 
     def share(name: str) -> float:
         values = table.read([name], text=[name])[name]

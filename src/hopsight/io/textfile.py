@@ -77,11 +77,6 @@ class TextTable:
         own = [name for name in columns if name not in self.of_folders]
         return rows.filter(~pl.all_horizontal(pl.col(name).is_null() for name in own)) if own else rows
 
-    def codes(self) -> list[str]:
-        """Return the columns of codes with leading zeros, such as zip codes, which numbers would lose."""
-        columns = zip(self.names, zip(*self.first_rows, strict=True), strict=False)
-        return [name for name, cells in columns if _are_codes([cell.strip() for cell in cells if cell.strip()])]
-
     def refusal(self, error: Exception) -> str:
         """Say why the rows cannot be read, not even as text."""
         if "more fields" in str(error):
@@ -122,12 +117,14 @@ def open_text(
         raise ValueError("it is a web page, not a table; download the file itself")
     separator, n_before = _layout(lines, path)
     if n_before:
-        notice(
-            f"Left out {plural(n_before, 'line')} above the table in {path.name}: {shortened(lines[0].strip())}.",
-            notices,
-        )
         content = _below(path.read_bytes() if content is None else content, whole.index(lines[n_before]))
-        lines = lines[n_before:]
+        above, lines = lines[:n_before], lines[n_before:]
+        if len(names_above := _rows(above[-1:], separator)[0]) > 1 and _end_empty(_rows(lines, separator), names_above):
+            lines.insert(0, above.pop().rstrip("\r\n") + separator + "\n")
+            content = lines[0].encode() + content
+        if above:
+            those = f"{plural(len(above), 'line')} above the table in {path.name}"
+            notice(f"Left out {those}: {shortened(above[0].strip())}.", notices)
     rows = _rows(lines, separator)
     if separator == " ":
         content = _single_spaces(path if content is None else content)
@@ -278,10 +275,9 @@ def _are_padded(lines: list[str], rows: list[list[str]]) -> bool:
     return any(all(cell != cell.strip(" ") for cell in column) for column in columns)
 
 
-def _are_codes(cells: list[str]) -> bool:
-    """Return whether all cells are digits of the same number, some of which begin with 0."""
-    same = len({len(cell) for cell in cells}) == 1 and len(cells[0]) > 1
-    return same and all(cell.isdecimal() for cell in cells) and any(cell.startswith("0") for cell in cells)
+def _end_empty(rows: list[list[str]], names: list[str]) -> bool:
+    """Return whether all rows have one more cell than there are names, and nothing in it."""
+    return all(len(row) == len(names) + 1 and not row[-1].strip() for row in rows)
 
 
 def _below(content: bytes, n_lines: int) -> bytes:
@@ -352,9 +348,10 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
         return False
     if not rest or list(first[:2]) == ["source", "target"]:
         return True
+    others = [row for row in rest if row != first] or rest  # without a header that two joined exports repeat
     above = [
         cell for column, cell in enumerate(first)
-        if cell.strip() and all(_NUMBER.fullmatch(row[column]) for row in rest if row[column])
+        if cell.strip() and all(_NUMBER.fullmatch(row[column]) for row in others if row[column])
     ]  # fmt: skip
     if any(not _NUMBER.fullmatch(cell) for cell in above):
         return True

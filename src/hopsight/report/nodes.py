@@ -124,10 +124,10 @@ class PageNodes:
         return found
 
 
-def cut(name: str) -> str:
+def cut(name: str, most: int = MAX_NAME) -> str:
     """Cut a very long name so that it fits the page.
 
     >>> len(cut("x" * 5000)), cut("Ada")
     (200, 'Ada')
     """
-    return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
+    return name if len(name) <= most else name[: most - 1] + "…"

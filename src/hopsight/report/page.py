@@ -21,7 +21,8 @@ from hopsight.detectors.table import decided_by, evidence_of, weights_of
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.events import Calendar, exchanged
 from hopsight.explanations.groups import around
-from hopsight.explanations.reasons import MEANINGS, compared, edge_values, plainest
+from hopsight.explanations.reasons import MEANINGS, OwnValue, compared, edge_values, moved, plainest
+from hopsight.explanations.text import shown_name, shown_value
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import found_first, ranking, ranks
 from hopsight.report.nodes import MAX_DRAWN, PageNodes, cut
@@ -37,9 +38,9 @@ N_FIRST = 20  # nodes with larger drawings
 MAX_DRAWN_FOR_OTHERS = 24  # neighbors
 MAX_EDGES = 200_000  # of the nodes that are explained beside the first ones: a hub takes long
 N_BINS = 48
+MAX_SHARED = 600  # characters about what a group shares
 N_EDGES = 100
 N_GROUPS, MAX_MEMBERS = 50, 40  # groups that are listed, and members of each
-MAX_LOSSES = 600
 N_DIFFERENCES = 2  # attributes in which the ends of an edge differ most
 MOST_EVENTS, FEWER_EVENTS = 150, 40  # events that are drawn of each of the first nodes, and of each other one
 N_EDGE_VALUES = 3  # columns of the edge list in the table of edges
@@ -182,7 +183,9 @@ def page_nodes(
     labels, stability = graph.labels, getattr(model, "stability_", None)
     listed = {
         "edges": [_edge(shown, explainer, edge) for edge in edges.tolist()],
-        "edge_data": [each.name for each in edge_values(graph, 0)[:N_EDGE_VALUES]] if graph.n_edges else [],
+        "edge_data": [each.name for each in edge_values(graph, 0, explainer.calendar)[:N_EDGE_VALUES]]
+        if graph.n_edges
+        else [],
         "groups": [_group(shown, explainer, number, group) for number, group in enumerate(groups, start=1)],
         "n_groups": len(explainer.groups.found),
     }
@@ -215,11 +218,14 @@ def node_reasons(explanation: Explanation) -> dict[str, Any]:
     return {
         "summary": explanation.summary,
         "why": explanation.in_short,
-        "own": [[cut(each.name), each.value, each.place] for each in explanation.own_values],
+        # name, value as text, place among all nodes, value
+        "own": [
+            [cut(shown_name(each.name)), _own_text(each), each.place, each.value] for each in explanation.own_values
+        ],
         "degree_percentile": explanation.degree_percentile,
         "attributes": [
-            # name, value, low, median, high, difference, percentile, share, category
-            [cut(each.name), *dataclasses.astuple(each)[1:]]
+            # name, value, neighbors as text; then value, low, median, high, difference, percentile, share
+            [*(cut(cell) for cell in each.cells()[:3]), *dataclasses.astuple(each)[1:-1]]
             for each in explanation.attributes
         ],
         "values": [[each.name, each.value, each.percentile, each.meaning] for each in explanation.values],
@@ -227,6 +233,10 @@ def node_reasons(explanation: Explanation) -> dict[str, Any]:
         "without": None if without is None else [len(without.neighbors), without.score, without.rank],
         "notes": list(explanation.notes),
     }
+
+
+def _own_text(own: OwnValue) -> str:
+    return own.value if isinstance(own.value, str) else shown_value(own.name, own.value)
 
 
 def hop_range(model: Any) -> list[float]:
@@ -261,8 +271,6 @@ def _about(explainer: Explainer, first: Sequence[Explanation], run: Mapping[str,
         "facts": [*sizes, ["Flagged", n_flagged]],
         "scores": {"edges": edges, "counts": counts, "threshold": float(model.threshold_)},
         "range": {"scores": np.quantile(scores, (0.5, 0.995)), "hops": hop_range(model)},
-        "losses": _thinned(getattr(model, "loss_", ())),
-        "burn_in": getattr(model, "burn_in", None),
         "warnings": list(run.get("warnings") or ()),
         "details": details(run),
         "glossary": GLOSSARY,
@@ -280,33 +288,30 @@ def _group(shown: PageNodes, explainer: Explainer, number: int, group: Any) -> l
     graph = explainer.graph
     members = [shown.key(position) for position in group.members[:MAX_MEMBERS].tolist()]
     said, alike = (around(graph, group), exchanged(graph, group.members)), explainer.groups.shared.among(group.members)
-    about = cut(" ".join(filter(None, (*said, alike[0].upper() + alike[1:] if any(said) else alike))))
+    about = cut(" ".join(filter(None, (*said, alike[0].upper() + alike[1:] if any(said) else alike))), MAX_SHARED)
     types = [] if graph.context is None else graph.context.other_types[list(group.around)].tolist()
     return [number, group.kind, members, group.members.size, group.density, group.score, about, types]
 
 
 def _edge(shown: PageNodes, explainer: Explainer, edge: int) -> list[Any]:
-    """Return ends, hops, variance, P(1 hop), unlikeness, score, whether it is flagged, what differs, and its data."""
-    model, graph, edges = explainer.model, explainer.graph, explainer.edges
+    """Return ends, hops, variance, P(1 hop), unlikeness, score, whether it is flagged, why, its data, probability.
+
+    Of the first edges, what labels say is part of the reason.
+    """
+    model, graph, edges, taught = explainer.model, explainer.graph, explainer.edges, explainer.learned_edges
     start, end = graph.directions[:, edge].tolist()
-    gaps = explainer.attributes.gaps(start, np.array([end]), 4 * N_DIFFERENCES)
+    gaps = explainer.attributes.gaps(start, np.array([end])[edges.compared(np.array([edge]))], 4 * N_DIFFERENCES)
     rows = [compared(gap) for gap in plainest(gaps, N_DIFFERENCES)]
-    about = "" if edges.events is None else edges.events.about(edge)
-    differs = "; ".join(f"{name} {own} / {theirs}" for name, own, theirs, _ in rows)
+    about = [] if edges.events is None else [edges.events.about(edges.events.strongest[edge])]
+    if taught is not None and edges.ranks[edge] <= N_FIRST:
+        about = [*moved(taught.influences(edge), "edge"), *about]
+    differs = [f"{name} {own} / {theirs}" for name, own, theirs, _ in rows]
     return [
         *(shown.key(start), shown.key(end)),
         *(column[0] for column in edges.values(np.array([edge]))),
-        edges.optional("score", edge),
+        edges.score(edge),
         int(model.edge_label_[edge]) if hasattr(model, "edge_label_") else 0,
-        cut("; ".join(filter(None, (about, differs)))),
-        [[each.value, each.text] for each in edge_values(graph, edge)[:N_EDGE_VALUES]],
+        "; ".join(filter(None, (*about, *map(cut, differs)))),
+        [[each.value, each.text] for each in edge_values(graph, edge, explainer.calendar)[:N_EDGE_VALUES]],
+        None if taught is None else float(model.edge_anomaly_probability_[edge]),
     ]
-
-
-def _thinned(losses: Any) -> list[list[float]]:
-    """Return at most a few hundred [epoch, loss] pairs, always including the last."""
-    values = np.asarray(losses, dtype=np.float64)
-    if not values.size:
-        return []
-    epochs = np.unique(np.linspace(0, values.size - 1, min(values.size, MAX_LOSSES)).astype(np.int64))
-    return [[int(epoch) + 1, float(values[epoch])] for epoch in epochs]

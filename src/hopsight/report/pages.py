@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hopsight.checks import plural
 from hopsight.report.shell import write_page
 from hopsight.report.words import details
 
@@ -44,17 +43,7 @@ def write_bench_page(
         Sentences to show below the heading.
     run
         The record of the run, see :func:`hopsight.report.page.report_page`.
-
-    Raises
-    ------
-    ValueError
-        If a row of a table does not have one value per column.
     """
-    for table in tables:
-        for row in table["rows"]:
-            if len(row) != len(table["columns"]):
-                expected = plural(len(table["columns"]), "value")
-                raise ValueError(f"every row of {table['title']!r} must have {expected}, got a row with {len(row)}")
     columns = list(dict.fromkeys(str(name) for result in results for name in result))
     data = {
         "title": title,

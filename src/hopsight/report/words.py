@@ -52,7 +52,6 @@ GLOSSARY = {
     "outlier": "Evidence that the node's own attributes are unusual.",
     "pass_through": "Evidence that what a node received went out again soon.",
     "P(1 hop)": "The probability that two nodes are really one hop apart. If it is small, an edge is out of place.",
-    "Part of AHP": "The contribution to the AHP of the node; all contributions add up to it.",
     "Rank": "1 is the most anomalous node.",
     "ring": "Evidence that the edges of a node close triangles of nodes that look far apart.",
     "Score": "Higher means more anomalous. Scores are relative to this graph: compare ranks between graphs instead.",
@@ -75,7 +74,7 @@ def summary(explainer: Explainer, explanations: Sequence[Explanation], run: Mapp
         first = explanations[0]
         paragraphs.append(f"The most anomalous node is {_called(graph, first.node)}. {first.unusual}".strip())
     if explainer.edges.order.size:
-        paragraphs.append(_worst_edge(model, graph, int(explainer.edges.order[0])))
+        paragraphs.append(_worst_edge(explainer, int(explainer.edges.order[0])))
     groups = Counter(group.kind for group in explainer.groups.found)
     if groups:
         counts = [f"{plural(groups['ring'], 'ring')} of nodes that look far apart"] if groups["ring"] else []
@@ -152,17 +151,13 @@ def _row(table: str, key: str, value: Any) -> list[str]:
     return [key.removeprefix("n_").replace("_", " "), _shown(value)]
 
 
-def _worst_edge(model: Any, graph: AttributedGraph, edge: int) -> str:
-    source, target = (_called(graph, node) for node in graph.node_ids[graph.edges[:, edge]])
-    chance = float(model.edge_probability_[edge])
-    probability = "below 0.001" if chance < 0.001 else f"{chance:.2g}"
-    text = (
-        f"The edge most out of place is {source} – {target}: its ends look {model.edge_hop_[edge]:.1f} hops apart, and "
-        f"the probability that they are really 1 hop apart is {probability}."
-    )
-    if hasattr(model, "edge_label_"):
-        n_flagged = int(model.edge_label_.sum())
-        text += f" {plural(n_flagged, 'edge')} {'is' if n_flagged == 1 else 'are'} flagged."
+def _worst_edge(explainer: Explainer, edge: int) -> str:
+    graph = explainer.graph
+    source, target = (_called(graph, node) for node in graph.node_ids[graph.directions[:, edge]])
+    text = f"The edge most out of place is {source} – {target}: {explainer.edges.reasons(np.array([edge]))[0]}."
+    if hasattr(explainer.model, "edge_label_"):
+        n_flagged = int(explainer.model.edge_label_.sum())
+        text += f" {plural(n_flagged, 'edge') if n_flagged else 'No edge'} {'is' if n_flagged < 2 else 'are'} flagged."
     return text
 
 

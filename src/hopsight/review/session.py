@@ -19,7 +19,6 @@ from hopsight.detectors.table import decided_by, evidence_of, weights_of
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.events import Calendar
 from hopsight.explanations.reasons import MEANINGS
-from hopsight.explanations.text import percent
 from hopsight.feedback.curve import Point, in_words
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
@@ -29,7 +28,7 @@ from hopsight.report.nodes import PageNodes, cut
 from hopsight.report.page import MOST_EVENTS, hop_range, node_reasons
 from hopsight.review.storage import UNDO, Decision, Store, current
 from hopsight.runs.finished import open_run
-from hopsight.runs.folder import LEARNED, RECORD, locked
+from hopsight.runs.folder import LEARNED, RECORD, adopt, locked
 from hopsight.runs.results import write_scores
 from hopsight.system.cells import guarded
 from hopsight.system.files import read_regular, replacing
@@ -199,6 +198,7 @@ class Session:
                 if model is self.fitted:
                     (self.folder / LEARNED).unlink(missing_ok=True)
                 else:
+                    self.record = adopt(self.folder, LEARNED)
                     with replacing(self.folder / LEARNED) as file:
                         write_scores(file, self.graph, model)
         except OSError as error:
@@ -342,11 +342,6 @@ def next_nodes(model: Any, graph: AttributedGraph, n: int, judged: list[int]) ->
 
 def _sentences(explanation: Explanation) -> list[str]:
     """Return the reasons in words: where the node stands, what is unusual, and what labels say."""
-    above = percent(100 * (1 - explanation.rank / explanation.n_nodes))
-    flagged = "It is flagged" if explanation.flagged else "It is not flagged"
-    found = [
-        f"{flagged}: it ranks above {above} of the {explanation.n_nodes:,} nodes.",
-        explanation.unusual,
-        explanation.by_labels,
-    ]
-    return [sentence for sentence in found if sentence]
+    flagged = "flagged" if explanation.flagged else "not flagged"
+    place = f"It ranks {explanation.rank:,} of {explanation.n_ranked or explanation.n_nodes:,} nodes and is {flagged}."
+    return [sentence for sentence in (place, explanation.unusual, explanation.by_labels) if sentence]

@@ -190,12 +190,17 @@ def show_result(result: Result, *, top: int, as_json: bool = False) -> None:
         write_json(_summary(result, ranked, reasons))
         return
     more: dict[str, Sequence[str]] = {}
+    if "anomaly_probability" in result.own:
+        more["probability"] = [f"{chance:.2f}" for chance in result.own["anomaly_probability"][order]]
     if graph.node_names is not None:
         more["name"] = [shown(name, LONGEST_RANKED) for name in graph.node_names[order]]
     if "stability" in result.own:
         more["stability"] = [f"{share:.0%}" for share in result.own["stability"][order]]
     if any(reasons):
         more["what is special"] = reasons
+    if result.edges:
+        show_edges(result)
+        return
     show_ranking(
         ranked,
         n_nodes=graph.n_nodes if graph.ranked is None else int(graph.ranked.sum()),
@@ -210,10 +215,28 @@ def show_result(result: Result, *, top: int, as_json: bool = False) -> None:
             f"Known anomalies: {truth['n_found']:,} of {truth['n_anomalies']:,} are among the first "
             f"{truth['n_anomalies']:,}, ROC-AUC {truth['roc_auc']:.3f}."
         )
-    files = [result.folder / "report.html", table_of(result.folder, "scores")]
+    _show_next(result, "scores", [graph.node_ids[node] for node in order[:1]])
+
+
+def show_edges(result: Result) -> None:
+    """Print the edges that are most probably anomalous by what was learned from labels, and where the files are."""
+    header = ["rank", "source", "target", "probability", "flagged"]
+    rows = [
+        [f"{place}", *(shown(end, LONGEST_RANKED) for end in ends), f"{chance:.2f}", "yes" if flagged else ""]
+        for place, (*ends, chance, flagged) in enumerate(result.edges, start=1)
+    ]
+    write(f"The {len(rows):,} most probable of {plural(result.graph.n_edges, 'edge')}, by what was learned")
+    write(*_lines(header, rows, left={"source", "target"}))
+    write("The ranking of nodes, in scores.csv, is as it is without labels.")
+    _show_next(result, "edges", result.edges[0][:2])
+
+
+def _show_next(result: Result, table: str, chosen: Sequence[object]) -> None:
+    """Print where the files are, and how to look at the first one of the ranking."""
+    files = [result.folder / "report.html", table_of(result.folder, table)]
     write(broken(f"Written in {duration(_seconds(result))}: {one_line(', '.join(map(str, files)))}"))
-    if order:
-        words = [str(result.folder), str(graph.node_ids[order[0]])]
+    if chosen:
+        words = [str(result.folder), *map(str, chosen)]
         words = ["--", *words] if any(word.startswith("-") for word in words) else words
         write(f"Next: open the report in a browser, or {one_line(shlex.join(['hopsight', 'explain', *words]))}")
 
@@ -238,6 +261,10 @@ def _summary(result: Result, ranked: Sequence[tuple[object, float]], reasons: Se
         "flagged": record["n_flagged"],
         "threshold": result.threshold,
         "top": nodes,
+        "top_edges": [
+            {"source": source, "target": target, "anomaly_probability": chance, "flagged": flagged}
+            for source, target, chance, flagged in result.edges
+        ],
         "labels": record["labels"],
         "learned": record["learned"],
         "notices": record.get("warnings", []),
@@ -257,15 +284,19 @@ def show_ranking(
     """Print the top nodes, each as (id, score), most anomalous first, and how many are flagged.
 
     ``rule`` is the sentence about the flagged nodes (:func:`hopsight.explanations.text.flagged_sentence`), ``more``
-    further columns of text. Where lines would be wider than a terminal, names are cut and reasons beside them go on in
-    another line; without names, reasons are cut.
+    further columns of text; a probability takes the place of the score. Where lines would be wider than a terminal,
+    names are cut and reasons beside them go on in another line; without names, reasons are cut.
     """
-    header = ["rank", "node", "score", "flagged", *(more or {})]
-    rows = [
-        [f"{place + 1}", shown(node, LONGEST_RANKED), _score(score), "yes" if score > threshold else "",
-         *(one_line(cells[place]) for cells in (more or {}).values())]
-        for place, (node, score) in enumerate(ranked)
-    ]  # fmt: skip
+    columns = {
+        "rank": [f"{place + 1}" for place in range(len(ranked))],
+        "node": [shown(node, LONGEST_RANKED) for node, _ in ranked],
+        "score": [_score(score) for _, score in ranked],
+        "flagged": ["yes" if score > threshold else "" for _, score in ranked],
+        **{name: [one_line(cell) for cell in cells] for name, cells in (more or {}).items()},
+    }
+    if "probability" in columns:
+        del columns["score"]
+    header, rows = list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
     if "name" in header:
         at, widths = header.index("name"), _widths(header, rows)
         room = max(SHORTEST_NAME, widths[at] + WIDTH - sum(widths) - 2 * (len(widths) - 1))

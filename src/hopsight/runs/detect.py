@@ -153,7 +153,7 @@ def _fit(
             progress.say(f"Fit {number + 1} of {request.repeat}, with seed {each.seed}")
         more = {"checkpoint": claimed.checkpoint_of(number)} if has_checkpoint else {}
         each.fit(graph, callback=progress, **more)
-        fits.append(Values.of(each))
+        fits.append((each.decision_score_, dict(getattr(each, "evidence_", {}))))  # without the rest of the detector
     if request.repeat == 1:
         return detector
     return averaged(detector, fits, min(request.top, graph.n_nodes), detector.graph_.ranked)
@@ -163,30 +163,23 @@ def _keeps_checkpoints(detector: Any) -> bool:
     return "checkpoint" in inspect.signature(detector.fit).parameters
 
 
-@dataclasses.dataclass(frozen=True)
-class Values:
-    """What means are taken of: scores and evidence of one fit, without the rest of the detector."""
-
-    scores: FloatArray
-    evidence: dict[str, FloatArray]
-
-    @classmethod
-    def of(cls, model: Any) -> Values:
-        """Return the values of a fitted detector."""
-        return cls(model.decision_score_, dict(getattr(model, "evidence_", {})))
-
-
-def averaged(model: Any, fits: Sequence[Values], top: int, ranked: NDArray[np.bool_] | None = None) -> Any:
-    """Return a copy of a fitted detector with the mean values of several fits and the stability of each node."""
+def averaged(
+    model: Any,
+    fits: Sequence[tuple[FloatArray, Mapping[str, FloatArray]]],
+    top: int,
+    ranked: NDArray[np.bool_] | None = None,
+) -> Any:
+    """Return a copy of a fitted detector with the means of several fits, scores and evidence, and the stability."""
     shown = copy.copy(model)
-    shown.decision_score_ = np.mean([each.scores for each in fits], axis=0)
+    scores, evidence = zip(*fits, strict=True)
+    shown.decision_score_ = np.mean(scores, axis=0)
     shown.threshold_ = ranked_threshold(model, shown.decision_score_, ranked)
     shown.label_ = (shown.decision_score_ > shown.threshold_).astype(np.int64)
-    if fits[0].evidence:
-        shown.evidence_ = {kind: np.mean([each.evidence[kind] for each in fits], axis=0) for kind in fits[0].evidence}
+    if evidence[0]:
+        shown.evidence_ = {kind: np.mean([each[kind] for each in evidence], axis=0) for kind in evidence[0]}
         if hasattr(shown, "decided_by_"):  # the chosen kind that adds most to the score
             shown.decided_by_ = np.argmax(weighted(shown.evidence_, shown.evidence, weights_of(shown)), axis=0)
-    shown.stability_ = stability([each.scores for each in fits], int(shown.label_.sum()) or top)
+    shown.stability_ = stability(scores, int(shown.label_.sum()) or top)
     return shown
 
 

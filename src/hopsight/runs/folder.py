@@ -17,7 +17,7 @@ import numpy as np
 from hopsight.detectors.registry import CLASSES
 from hopsight.graph import AttributedGraph
 from hopsight.system.arrays import plain
-from hopsight.system.files import checksum, naming, open_own, read_regular, sync, try_lock
+from hopsight.system.files import checksum, naming, open_own, read_regular, replacing, sync, try_lock
 
 LOCK = ".hopsight-lock"
 STAGING = ".hopsight-partial"
@@ -32,7 +32,7 @@ FORMAT = "hopsight-run"  # the first value in run.json
 WRITTEN = "files"  # the value in run.json that lists the files of the run
 REDACTED, KEY = "report-redacted.html", "redacted.csv"
 LEARNED = "scores-learned.csv"  # the ranking that a review has learned
-LATER = (REDACTED, KEY, LEARNED)  # what is added to a finished run
+LATER = (REDACTED, KEY, LEARNED)  # what may be added to a finished run
 VERSION = 1
 
 
@@ -169,8 +169,11 @@ def _locked_file(folder: Path) -> IO[str]:
 
 def _refuse_foreign(folder: Path, names: Collection[str]) -> None:
     """Refuse to overwrite the user's own files, which are all but those that an earlier run wrote."""
-    ours = names if (folder / STAGING / PUBLISHING).exists() else _written(folder)
-    foreign = [name for name in names if name not in ours and os.path.lexists(folder / name)]
+    if (folder / STAGING / PUBLISHING).exists():
+        return
+    ours = _written(folder)
+    inside = [each.relative_to(folder).as_posix() for name in names for each in (folder / name).rglob("*")]
+    foreign = [name for name in (*names, *inside) if name not in ours and os.path.lexists(folder / name)]
     if foreign:
         raise ValueError(f"{folder} already has {foreign[0]}, which hopsight did not write: choose another folder")
 
@@ -184,7 +187,17 @@ def _written(folder: Path) -> Collection[str]:
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         return ()
     listed = record.get(WRITTEN)
-    return (*listed, *LATER) if isinstance(listed, list) else ()
+    return listed if isinstance(listed, list) else ()
+
+
+def adopt(folder: Path, *names: str) -> bytes:
+    """List files that are added to a finished run in its record, unless they are the user's own; return the record."""
+    _refuse_foreign(folder, names)
+    record = json.loads(read_regular(folder / RECORD))
+    record[WRITTEN] = sorted({*record.get(WRITTEN, ()), *names})
+    with replacing(folder / RECORD) as file:
+        write_record(file, record)
+    return read_regular(folder / RECORD)
 
 
 def _checkpoints(folder: Path) -> list[Path]:
@@ -205,7 +218,7 @@ def write_record(path: Path, record: dict[str, Any]) -> None:
     """
     whole = {"format": FORMAT, "version": VERSION} | record
     if path.parent.name == STAGING:
-        staged = {each.name for each in path.parent.iterdir() if not each.name.startswith(".")}
+        staged = {each.relative_to(path.parent).as_posix() for each in path.parent.rglob("*")}
         whole[WRITTEN] = sorted({*staged, RECORD} - {PUBLISHING})
     with naming(path):
         path.write_text(json.dumps(plain(whole), indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8")

@@ -115,7 +115,7 @@ class Request:
     anomalous_value: str | None = None  # the label that means anomalous, where that cannot be guessed
     only: str | None = None  # a file of the nodes to rank
     repeat: int = 1  # number of fits, each with another seed, whose mean score ranks the nodes
-    csv: bool = False  # whether tables of more than a million rows are CSV files, too
+    csv: bool = False  # whether tables of more than a million rows are also CSV files
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:

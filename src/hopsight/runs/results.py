@@ -118,26 +118,43 @@ def write_scores(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = 
 
 
 def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = True) -> Path:
-    """Write one row per edge, the most out of place first, with what the detector knows of it and a reason."""
-    order, unlikeness, events = edge_order(model), unlikeness_places(model), edge_events(graph, model)
+    """Write one row per edge, the most out of place first, with what the detector knows of it and a reason.
+
+    Where events have times there is one row per event, with its time and amount.
+    """
+    unlikeness, events = unlikeness_places(model), edge_events(graph, model)
     names = _series(graph.node_ids)  # text is repeated by polars, not as Python objects
     known = {"hop": "edge_hop_", "probability": "edge_probability_", "variance": "edge_variance_"}
     optional = {"surprise": "edge_surprise_", "score": "edge_score_", "flagged": "edge_label_"}
     optional["anomaly_probability"] = "edge_anomaly_probability_"
     known |= {name: value for name, value in optional.items() if hasattr(model, value)}
+    timed = events if events is not None and events.flow.events.time is not None else None
+    scores = None if timed is None else timed.scores(model)
+    order = edge_order(model) if timed is None else timed.order(scores)
 
     def rows(places: slice) -> pl.DataFrame:
-        edges = order[places]
-        source, target = graph.directions[:, edges]
-        table = {
+        chosen = order[places]
+        said, judged = dict[str, Any](), dict[str, Any]()  # about events
+        if timed is None or scores is None:
+            edges, one_each = chosen, None
+            source, target = graph.directions[:, edges]
+        else:
+            edges, one_each, each = timed.places[chosen], chosen, timed.flow.events.rows(chosen)
+            source, target = each.source, each.target
+            said["time"] = timed.calendar.column(each.time)
+            if each.amount is not None:
+                said["amount"] = pl.Series(each.amount).fill_nan(None)
+            judged["score"] = scores[chosen]
+            judged["flagged"] = (judged["score"] > model.edge_threshold_).astype(np.int8)
+        table: dict[str, Any] = {
             "source": names.gather(source),
             "target": names.gather(target),
             "rank": np.arange(places.start + 1, places.stop + 1),
         }
         if graph.edge_relation is not None:
             table["relation"] = np.array(graph.relation_names, dtype=object)[graph.edge_relation[edges]]
-        table |= {name: _double(getattr(model, value)[edges]) for name, value in known.items()}
-        return _frame(table | {"reason": edge_reasons(model, edges, unlikeness, events)})
+        table |= said | {name: _double(getattr(model, value)[edges]) for name, value in known.items()} | judged
+        return _frame(table | {"reason": edge_reasons(model, edges, unlikeness, events, graph.known_edges, one_each)})
 
     return write_rows(path, order.size, rows, csv=csv)
 
@@ -203,14 +220,22 @@ class Result:
     record: dict[str, Any]
     own: dict[str, NDArray[Any]] = field(default_factory=dict)
     reasons: Sequence[str] = ()  # of the first nodes, in a few words
+    edges: Sequence[tuple[object, object, float, bool]] = ()  # the first, if learned: ends, probability, flagged
 
     @classmethod
     def of(
         cls, folder: Path, graph: AttributedGraph, model: Any, record: dict[str, Any], reasons: Sequence[str]
     ) -> Result:
         """Return the result of a model that is fitted to the graph."""
-        scores = model.decision_score_
-        return cls(folder, graph, scores, model.threshold_, shown_order(model), record, own_columns(model), reasons)
+        scores, edges = model.decision_score_, list[tuple[object, object, float, bool]]()
+        if getattr(model, "edge_learned_", None) is not None:
+            first = edge_order(model)[: len(reasons)]
+            ends, chances = graph.node_ids[graph.directions[:, first]], model.edge_anomaly_probability_[first]
+            edges = [
+                *zip(*ends.tolist(), chances.tolist(), model.edge_label_[first].astype(bool).tolist(), strict=True)
+            ]
+        order, own = shown_order(model), own_columns(model)
+        return cls(folder, graph, scores, model.threshold_, order, record, own, reasons, edges)
 
 
 def now() -> str:

@@ -319,16 +319,16 @@ def sum_parts(rows: Iterable[Row], layout: Layout, op: Any = np.add) -> Array:
 
 def sum_to_driver(frame: DataFrame, function: Callable[[Row], Any], *, op: Any = np.add) -> NDArray[np.float64]:
     """Sum a small array of numbers per row on the driver; a partition sends one array, never its rows."""
-    return reduce_arrays(frame, lambda batch: map(function, rows_of(batch)), op)
+    return reduce_batches(frame, lambda batch: reduce(op, map(np.asarray, map(function, rows_of(batch)))), op)
 
 
-def reduce_arrays(
-    frame: DataFrame, function: Callable[[pa.RecordBatch], Iterable[Any]], op: Callable[[Any, Any], Any]
+def reduce_batches(
+    frame: DataFrame, function: Callable[[pa.RecordBatch], Any], op: Callable[[Any, Any], Any]
 ) -> NDArray[np.float64]:
-    """Combine the arrays of numbers that ``function`` returns for each batch, in partitions and then on the driver."""
+    """Compute one array of numbers per batch, and combine them first in each partition and then on the driver."""
 
     def partial(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        arrays = (np.asarray(array, dtype=np.float64) for batch in batches for array in function(batch))
+        arrays = (np.asarray(function(batch), dtype=np.float64) for batch in batches if batch.num_rows)
         first = next(arrays, None)
         if first is not None:
             yield one_row({"payload": reduce(op, arrays, first)}, arrow_schema("payload binary"))
@@ -548,10 +548,3 @@ def lists_of(matrix: FloatArray) -> pa.Array:
     """Return the rows of a matrix as a column of lists."""
     flat = pa.array(np.asarray(matrix, dtype=np.float64).ravel())
     return pa.FixedSizeListArray.from_arrays(flat, matrix.shape[1]).cast(pa.list_(pa.float64()))
-
-
-def reduce_batches(
-    frame: DataFrame, function: Callable[[pa.RecordBatch], FloatArray], combine: Callable[[Any, Any], Any]
-) -> FloatArray:
-    """Compute one array of numbers per batch, and combine them first in each partition and then on the driver."""
-    return reduce_arrays(frame, lambda batch: [function(batch)] if batch.num_rows else [], combine)

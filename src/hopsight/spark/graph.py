@@ -285,7 +285,7 @@ def _packed_cells(ends: DataFrame, n_blocks: int, *, directed: bool) -> DataFram
         return pa.Table.from_batches([one_row(row, names) for row in rows])
 
     located = ends.select(*place).mapInArrow(lambda batches: _locate(batches, n_blocks), located_schema)
-    placeholders = [(cell, -1, -1, 0, 0) for cell in range(len(layout.pairs))]  # give a row to cells without edges, too
+    placeholders = [(cell, -1, -1, 0, 0) for cell in range(len(layout.pairs))]  # give a row to cells without edges
     with_all = located.unionAll(ends.sparkSession.createDataFrame(placeholders, located_schema))
     return with_all.groupBy("cell").applyInArrow(pack, packed_schema)
 

@@ -142,7 +142,7 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
     if node_table is not None:
         ids = [find_id(node_table.names, source.id_column)]
         named = (*ids, *category, *source.ignore, source.label)
-        category += [name for name in node_table.codes() if name not in named]
+        category += node_table.codes([name for name in node_table.names if name not in named])
     nodes = _frame(spark, paths[1], node_table, [*ids, *category], folder / "nodes.parquet")
     _check_columns(edges.columns, request)
     options = ("label", "ignore", "source_column", "target_column", "id_column", "missing", "directed")

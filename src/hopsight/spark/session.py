@@ -63,6 +63,8 @@ def open_session(master: str | None = None) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
+        # the functions of a group have full tracebacks anyway, and another setting is another daemon of Python workers
+        "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     }
     if (master or DEFAULT_MASTER).startswith("local"):  # workers elsewhere may not find hopsight when they start
         settings["spark.python.daemon.module"] = "hopsight.spark.session"

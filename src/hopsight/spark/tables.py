@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hopsight.checks import check_choice, option, shortened
 from hopsight.io import rules
 from hopsight.io.edges import find_ends
-from hopsight.io.ids import notice_missing
+from hopsight.io.ids import NO_IDS, notice_missing
 from hopsight.io.nodes import (
     NO_ATTRIBUTES,
     Plan,
@@ -147,7 +147,8 @@ def _id(frame: DataFrame, name: str, alias: str) -> Column:
     if kind != "string":
         return column
     words = F.regexp_replace(column, r"(?U)^\s+|\s+$", "")
-    return F.nullif(F.regexp_replace(words, r"^([+-]?\d+)\.0*$", "$1"), F.lit("")).alias(alias)
+    words = F.regexp_replace(words, r"^([+-]?\d+)\.0*$", "$1")
+    return F.when(~F.lower(words).isin(*NO_IDS), words).alias(alias)
 
 
 def _with_ids(

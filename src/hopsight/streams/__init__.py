@@ -41,6 +41,6 @@ What ``scores.csv``, ``explanations.json`` and ``report.html`` say comes from to
 that ``watch`` writes them anew after every file (`results.py`). A large table is read in pieces, sorted by
 polars, on the disk where memory runs short, and judged in chunks (`events.py`).
 
-Attributes of nodes (``--nodes``) are part of what is known of a pair: how far apart they are, and whether both are
+Attributes of nodes (``--nodes``) are part of the features of a pair: how far apart they are, and whether both are
 known (`events.py`). Not supported yet: Spark.
 """

@@ -32,6 +32,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.flow.evidence import HIGHEST, KNOWN_DAYS, LEAST_LINK, LOWEST, PASSING_DAYS  # days are windows here
 from hopsight.streams import memory as at
 from hopsight.streams.evidence import fill_tail, looked_up
 from hopsight.streams.memory import Memory
@@ -41,22 +42,19 @@ LENGTHS = (0.25, 1.0, 4.0)  # of a block, in windows
 FIRST_JUDGED = 6.0  # windows in which nearly every partner is new
 SOME_PAST = 5.0  # windows since the first event, from which an account has a past
 LONG = 31.0  # windows after which an account without a past is judged: a month, by days
-FEWEST = 5.0  # new partners that something was done with together
+FEWEST = 7.0  # new partners that something was done with together: five or six in a week are a holiday
 CUSTOM, FEWEST_CUSTOM = 0.01, 3.0  # share of senders, and number, that had so many at the same time: a custom
 PER_EPISODE = 6.0  # blocks of all lengths that an episode fills
 UNUSUAL = 3.0  # a score from which a block is hardly learned as usual
 HARDLY = 0.25
 TOP_NEW, TOP_AMOUNT, TOP_BOTH = math.log(128.0), 10.0, 16.0  # ends of the histograms
-PASSING, KNOWN = 3.0, 14.0  # windows in which an amount is passed on, and after which partners know each other
-LOWEST, HIGHEST = 0.75, 1.1  # ratio of an amount to that before it in a chain
-LEAST_LINK = 0.3  # that a link counts
 FEWEST_LINKS = 2.0
 FREE = 1.0  # digits of a chain that count nothing: every event may be the end of one
 TOP_DIGITS = 8.0
 # What is said of an account: its score, and of the strongest length of time the new partners, their amount, the time of
-# the first, the smallest and the largest amount, the most that it moved in one earlier block, events per window, and
-# which length it is.
-SCORE, N_NEW, AMOUNT, BEGAN, SMALLEST, LARGEST, MOST, RATE, LENGTH = range(9)
+# the first, the smallest and the largest amount, the most that it moved in one earlier block, its other events so far,
+# and which length it is.
+SCORE, N_NEW, AMOUNT, BEGAN, SMALLEST, LARGEST, MOST, OTHERS, LENGTH = range(9)
 N_SAID = 9
 # What is said of an account that sends on: its score, what it received, when, the number of links, when the chain
 # began, and the most that it sent in one earlier block of the longest.
@@ -121,8 +119,7 @@ def look_at_account(
             said[LARGEST] = max(row[at.HIGH], row[at.HIGH_BEFORE]) if earlier else row[at.HIGH]
             said[MOST], said[LENGTH] = row[at.MOST_MOVED], scale
             counts = memory.nodes.counts[slot]
-            total = counts[at.SENT + end] + counts[at.SENT_NOW + end] - number
-            said[RATE] = max(0.0, total) / max(place, 1.0)
+            said[OTHERS] = counts[at.SENT + end] + counts[at.SENT_NOW + end] - number
 
 
 @inner
@@ -143,12 +140,12 @@ def look_at_chain(
         return
     size = min(max(int((math.log(amount) - at.LEAST_SIZE) / at.SIZE), 0), at.N_SIZES - 1)
     memory.sizes[size] += 1.0
-    if place - memory.met[pair] > KNOWN:
+    if place - memory.met[pair] > KNOWN_DAYS:
         return
     count, oldest, best = 0.0, place + 1.0, -1
     for number in range(at.N_ARRIVALS):
         row = memory.arrivals[source, number]
-        if row[at.CAME] > 0.0 and row[at.CAME] >= place + 1.0 - PASSING:
+        if row[at.CAME] > 0.0 and row[at.CAME] >= place + 1.0 - PASSING_DAYS:
             count, oldest = count + 1.0, min(oldest, row[at.CAME])
             ratio = amount / row[at.CAME_AMOUNT]
             fits = LOWEST <= ratio <= HIGHEST and row[at.CAME_FROM] != target
@@ -157,7 +154,7 @@ def look_at_chain(
     digits, links, began = 0.0, 0.0, second
     if best >= 0:
         if count == at.N_ARRIVALS:  # there may have been more
-            count *= PASSING / max(place + 1.0 - oldest, PASSING / 100.0)
+            count *= PASSING_DAYS / max(place + 1.0 - oldest, PASSING_DAYS / 100.0)
         low = (math.log(amount / HIGHEST) - at.LEAST_SIZE) / at.SIZE
         high = (math.log(amount / LOWEST) - at.LEAST_SIZE) / at.SIZE
         fitting = 1.0

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from hopsight.checks import plural
+from hopsight.explanations.events import Calendar
 from hopsight.streams import accounts as said
 from hopsight.streams.kernel import Judged
-from hopsight.streams.times import ISO, UNITS, Window, duration_words, moment_words, parse_window
+from hopsight.streams.times import ISO, UNITS, Window, moment_words, parse_window
 from hopsight.system.lazy_polars import pl
 
 COLUMNS = (
@@ -44,13 +45,14 @@ class Wording:
     unit: str = ""  # of amounts, such as EUR
     about: str = ""  # before a sum of amounts in several currencies
     paid: bool = False  # whether events have amounts
+    origin: float = 0.0  # windows from time 0 to where the first block begins
 
     @classmethod
     def of(cls, notes: Mapping[str, Any]) -> Wording:
         """Return how a stream writes them, by its notes."""
         return cls(
             parse_window(notes["window"]), bool(notes["hours"]), notes["shown"] or ISO, notes["unit"],
-            "about " if len(notes["currencies"]) > 1 else "", notes["paid"],
+            "about " if len(notes["currencies"]) > 1 else "", notes["paid"], notes.get("origin", 0.0),
         )  # fmt: skip
 
     def amount(self, value: float, unit: str | None = None) -> str:
@@ -71,9 +73,9 @@ class Wording:
         return self.window.title(window, self.dated, self.times)
 
     @property
-    def whole_days(self) -> bool:
-        """Whether times are dates without an hour of the day."""
-        return self.dated and "%H" not in self.times
+    def calendar(self) -> Calendar:
+        """How lengths of time are written, as in other reasons."""
+        return Calendar(self.times if self.dated else None, self.dated and "%H" not in self.times)
 
     def within(self, first: float, last: float) -> str:
         """Return within how long something happened.
@@ -81,12 +83,9 @@ class Wording:
         >>> Wording(Window("1d", 86400.0, None), True, "%d.%m.%Y").within(86400.0, 86400.0)
         'a day'
         """
-        if self.whole_days:
-            n_days = 1 + round((last - first) / UNITS["d"])
-            return "a day" if n_days == 1 else plural(n_days, "day")
-        if self.dated:
-            return duration_words(last - first)
-        return f"{last - first:,.6g} units of time" if last > first else "the same unit of time"
+        if not self.dated and first == last:
+            return "the same unit of time"
+        return self.calendar.lasting(first, last) + ("" if self.dated else " units of time")
 
     def after(self, first: float, last: float) -> str:
         """Return how long after the first of two times the second was, as the end of a clause.
@@ -96,15 +95,26 @@ class Wording:
         [', the same day', ', the day after', ', 3 days after']
         """
         n_days = round((last - first) / UNITS["d"])
-        if self.whole_days:
+        if self.calendar.whole_days:
             return ", the same day" if not n_days else ", the day after" if n_days == 1 else f", {n_days} days after"
         return f", {self.within(first, last)} after" if last > first else " when"
 
-    def length(self, share: float) -> str:
-        """Return how long a part or a multiple of a window is, at least a day where times have no hour."""
-        if self.whole_days and share * (self.window.seconds or math.inf) < UNITS["d"]:
-            return "a day"
-        return self.window.words_of(share, dated=self.dated)
+    def block(self, share: float) -> str:
+        """Return how long a block of so many windows is, at least a day where times have no hour."""
+        short = self.calendar.whole_days and share * (self.window.seconds or math.inf) < UNITS["d"]
+        return f"block of {'a day' if short else self.window.words_of(share, dated=self.dated)}"
+
+    def so_far(self, others: float, most: float, share: float) -> str:
+        """Return how many other events an account had, and the most that it moved in a block of so many windows.
+
+        >>> Wording(Window("1d", 86400.0, None), True, "%d.%m.%Y", paid=True, origin=10.0).so_far(5.0, 1.09, 4.0)
+        '5 other payments since 11.01.1970, at most 1.09 in each earlier block of 4 days'
+        """
+        began = "" if self.window.seconds is None else f" since {self.moment(self.origin * self.window.seconds)}"
+        number = plural(int(others), "other payment" if self.paid else "other event") if others else "nothing else"
+        return f"{number}{began}" + (
+            f", at most {self.amount(most)} in each earlier {self.block(share)}" if most else ""
+        )
 
 
 def new_alerts(
@@ -199,17 +209,14 @@ def account_reason(account: str, end: int, values: list[float], second: float, w
     """Say what the new partners of an account are, and what it did before."""
     partners = plural(int(values[said.N_NEW]), "new partner")
     within = wording.within(values[said.BEGAN], second)
+    others = wording.so_far(values[said.OTHERS], values[said.MOST], said.LENGTHS[int(values[said.LENGTH])])
     if not wording.paid:
-        did = f"{account} {'received from' if end else 'sent to'} {partners} within {within}"
-        return f"{did}; {_usually(values[said.RATE], 'event', wording)}."
+        return f"{account} {'received from' if end else 'sent to'} {partners} within {within} so far; {others}."
     low, high = wording.amount(values[said.SMALLEST]), wording.amount(values[said.LARGEST])
     each = f"{low} each" if low == high else f"{low.removesuffix(wording.unit).strip()} to {high} each"
-    length = wording.length(said.LENGTHS[int(values[said.LENGTH])])
-    most = f", at most {wording.amount(values[said.MOST])} within {length}" if values[said.MOST] > 0 else ""
     return (
-        f"{account} {'was paid by' if end else 'paid'} {partners} within {within}, "
-        f"{wording.about}{wording.amount(values[said.AMOUNT])} in all ({each}); "
-        f"{_usually(values[said.RATE], 'payment', wording)}{most}."
+        f"{account} {'was paid by' if end else 'paid'} {partners} within {within} so far, "
+        f"{wording.about}{wording.amount(values[said.AMOUNT])} in all ({each}); {others}."
     )
 
 
@@ -219,32 +226,16 @@ def chain_reason(row: Mapping[str, Any], wording: Wording) -> str:
     received, sent = (wording.about + wording.amount(each) for each in (values[said.RECEIVED], row["sent_on"]))
     later = wording.after(values[said.RECEIVED_AT], row["start"])
     most = wording.amount(values[said.MOST_SENT])
-    longest = wording.length(said.LENGTHS[-1])
     return (
         f"{row['source']} sent {sent} on to {row['target']}{later} it received {received}; "
         f"{plural(int(values[said.N_LINKS]), 'account')} in a row passed such an amount on since "
         f"{wording.moment(values[said.CHAIN_BEGAN])}."
-        + (f" Before, it sent at most {most} within {longest}." if values[said.MOST_SENT] > 0 else "")
+        + (
+            f" It sent at most {most} in each earlier {wording.block(said.LENGTHS[-1])}."
+            if values[said.MOST_SENT] > 0
+            else ""
+        )
     )
-
-
-def _usually(rate: float, noun: str, wording: Wording) -> str:
-    """Say how many events per window an account has had.
-
-    >>> day = Wording(Window("1d", 86400.0, None), True, "%Y-%m-%d")
-    >>> [_usually(rate, "payment", day) for rate in (0.0, 0.02, 0.29, 3.0)]
-    ['none before', 'usually 1 payment a month', 'usually 2 payments a week', 'usually 3 payments a day']
-    """
-    if rate <= 0.0:
-        return "none before"
-    if wording.window.seconds is None or not wording.dated:
-        often = f"{plural(round(rate), noun)} per window" if rate >= 0.95 else f"1 {noun} in {1 / rate:,.0f} windows"
-        return f"usually {often}"
-    for unit, word in (("d", "day"), ("w", "week")):
-        count = rate * UNITS[unit] / wording.window.seconds
-        if count >= 0.95:
-            return f"usually {plural(round(count), noun)} a {word}"
-    return f"usually {plural(max(1, round(rate * 30 * UNITS['d'] / wording.window.seconds)), noun)} a month"
 
 
 def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
@@ -253,27 +244,29 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
     paid = not math.isnan(row["amount"])
     unit = row["currency"]
     amounts = (
-        f"{wording.amount(row['amount'], unit)}, usually {wording.amount(row['usual_amount'], unit)}" if paid else ""
+        f"{wording.amount(row['amount'], unit)}, about {wording.amount(row['usual_amount'], unit)} expected"
+        if paid
+        else ""
     )
-    count, usual = plural(round(row["count"]), "event"), f"usually {max(row['usual'], 0.1):.1f}"
-    within = "a day" if wording.whole_days else wording.window.span_words(dated=wording.dated)[1 if row["scale"] else 0]
+    count, usual = plural(round(row["count"]), "event"), f"about {max(row['usual'], 0.1):.1f} expected"
+    tick, span = wording.window.span_words(dated=wording.dated)
+    within = "a day" if wording.calendar.whole_days else span if row["scale"] else tick
     if kind == "hop":
         chance = 100.0 * math.exp(-row["surprise"])
-        text = f"{source} and {target} {_path(row['past_hop'])}; {chance:.1f}% of similar pairs do"
+        text = f"{source} and {target} {_path(row['past_hop'])}; about {chance:.1f}% of similar pairs do"
     elif kind == "amount":
         text = f"{source} {'paid' if paid else 'sent'} {target} {amounts}"
     elif kind == "hour":
-        text = f"{source} is seldom active at this hour of the day"
+        text = f"{source} is active at an unusual hour of the day"
     elif kind == "pair":
-        text = f"{count} from {source} to {target} within {within}, {usual}"
+        text = f"{count} from {source} to {target} within {within} so far, {usual}"
     elif kind in ALONE:
         does = f"{target} received" if ALONE[kind] else f"{source} sent"
-        text = f"{does} {count} within {within}, {usual}"
+        text = f"{does} {count} within {within} so far, {usual}"
     else:
         end, part = divmod(row["streak_place"], len(PARTS))
         does = f"{target} received" if end else f"{source} sent"
-        parts = f"{list(PARTS.values())[part]}s of the last {round(row['streak'])} events"
-        text = f"The {parts} that {does} are unusual together"
+        text = f"The {list(PARTS.values())[part]}s of the latest events that {does} are unusual together"
     if paid and kind != "amount":
         text += f" ({amounts})" if kind in ("hop", "hour") else f"; this one {amounts}"
     also = [word for other, word in PARTS.items() if other != kind and row[f"{other}_evidence"] >= LEAST_TOO]

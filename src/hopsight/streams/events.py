@@ -19,7 +19,19 @@ from hopsight.io.edges import edge_columns, find_ends, find_time, is_currency_na
 from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column, read_flags
 from hopsight.io.notices import notice
-from hopsight.io.rules import WEIGHT_NAMES, WRITTEN, first_known, text_kind, text_numbers
+from hopsight.io.rules import (
+    WEIGHT_NAMES,
+    WRITTEN,
+    are_currencies,
+    as_currencies,
+    check_none,
+    currency_in,
+    first_known,
+    is_filled,
+    settle,
+    text_kind,
+    text_numbers,
+)
 from hopsight.io.sources import reading
 from hopsight.io.tables import find_id, read_tables
 from hopsight.preprocess import AttributeTransform
@@ -50,6 +62,7 @@ class Columns:
     shown: str | None = None  # the pattern of times in results, as in the file
     amounts: str | None = None  # how amounts are written, such as 1.234,50
     currency: str | None = None
+    unit: str = ""  # the currency of all amounts, without such a column
     category: Sequence[str] = ()  # columns that hold neither times nor amounts
 
     @property
@@ -190,7 +203,7 @@ def _find(table: Table, columns: Columns) -> Columns:
         ends = {columns.source, columns.target}
         columns = _recognized(table, columns, [name for name in table.names if name not in (special | ends) - {None}])
     names = [name for name in table.names if name not in special | {columns.time, columns.amount, columns.currency}]
-    source, target = find_ends(names, columns.source, columns.target, head=table.head)
+    source, target = find_ends(names, columns.source, columns.target, sample=table.sample)
     columns = replace(columns, source=source, target=target)
     if columns.times is not None:
         return columns
@@ -210,15 +223,25 @@ def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns
     time = columns.time or find_time(frame, names) or find_time(_with_numbers(frame), names)
     if time is None:
         raise Refusal("time_column", "is needed: no column looks like the time of an event")
-    if columns.time is None:
-        notice(f"Read column {time!r} as the time of each event.", None)
     weight = first_known(frame.columns, WEIGHT_NAMES)
-    named = (weight == name or is_money_name(name) or is_currency_name(name) for name in frame.columns)
-    money = [name for name, chosen in zip(frame.columns, named, strict=True) if chosen and name != time]
+    money = [
+        name
+        for name in frame.columns
+        if name != time and (weight == name or is_money_name(name) or is_currency_name(name) or _are_codes(frame[name]))
+    ]
     found = replace(edge_columns(frame, money, category=columns.category, notices=[]), time=time)
     amount = columns.amount or found.amount
     currency = None if amount is None else found.currency
-    return replace(columns, time=time, amount=amount, currency=currency)
+    guessed = {"time": time if columns.time is None else None, "amount": amount if columns.amount is None else None}
+    said = ", ".join(f"{name!r} as the {role}" for role, name in guessed.items() if name is not None)
+    if said:
+        notice(f"Read column {said} of each event.", None)
+    unit = "" if amount is None else found.units.get(amount) or currency_in(amount) or ""
+    return replace(columns, time=time, amount=amount, currency=currency, unit=unit)
+
+
+def _are_codes(column: pl.Series) -> bool:
+    return column.dtype == pl.String and are_currencies(column)
 
 
 def _with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
@@ -263,76 +286,101 @@ def _in_time(
 
 def _blocks(table: Table, columns: Columns) -> Iterator[tuple[pl.DataFrame, int]]:
     """Yield blocks of checked rows that have ids and a time, and how many rows with ids there were."""
-    first, lacking = 0, list[int]()
+    first, lacking, wrong = 0, list[int](), {"time": _Wrong(), "number": _Wrong()}
     for frame in table.blocks(columns.names, CHUNK, text=columns.as_text):
         n_before = len(lacking)
         try:
-            rows = _event_rows(frame, columns, table.typed, first, lacking)
+            rows = _event_rows(frame, columns, table.typed, first, lacking, wrong)
         except ValueError:
             if first:  # the message shall name the row of the table, not that of the block
-                _event_rows(table.read(columns.names, text=columns.as_text), columns, table.typed, 0, [])
+                _event_rows(table.read(columns.names, text=columns.as_text), columns, table.typed, 0, [], wrong)
             raise
         yield rows, frame.height - len(lacking) + n_before
         first += frame.height
     if lacking:
         ids.notice_missing(len(lacking), lacking[0] - 1, None)
+    for noun, found in wrong.items():
+        if found.where:
+            settle(found.name, found.where, (found.n_wrong, found.n_filled), noun, None)
 
 
-def _event_rows(frame: pl.DataFrame, columns: Columns, typed: bool, first: int, lacking: list[int]) -> pl.DataFrame:
+@dataclass
+class _Wrong:
+    """The cells of a column so far that are something else than a time or a number."""
+
+    name: str = ""
+    where: str = ""  # the first of them
+    n_wrong: int = 0
+    n_filled: int = 0
+
+    def count(self, column: pl.Series, values: pl.Series, rows: pl.Series) -> None:
+        """Count the cells that are filled and have no value; ``rows`` are the numbers of the rows."""
+        is_text = column.dtype == pl.String
+        is_known = is_filled(column) if is_text else column.is_not_null() & ~column.cast(pl.Float64).is_nan()
+        wrong = values.is_null() & is_known
+        if wrong.any() and not self.where:
+            at = int(wrong.arg_true()[0])
+            self.name = column.name
+            self.where = f"column {column.name!r}, row {rows[at]}: {shortened(column[at])}"
+        self.n_wrong += int(wrong.sum())
+        self.n_filled += int(is_known.sum())
+
+
+def _event_rows(
+    frame: pl.DataFrame, columns: Columns, typed: bool, first: int, lacking: list[int], wrong: dict[str, _Wrong]
+) -> pl.DataFrame:
     """Return rows of a table as events, checked; ``first`` is the number of rows before these.
 
-    Rows without a node id, such as a total below the table, are left out first; ``lacking`` gets their numbers.
+    Rows without a node id, such as a total below the table, are left out first; ``lacking`` gets their numbers. Cells
+    that are no times or numbers are counted as ``wrong``.
     """
-    assert columns.source and columns.target and columns.time
+    assert columns.source and columns.target and columns.time and columns.times
     ends = (columns.source, columns.target)
     frame = frame.with_columns(pl.int_range(first + 1, first + 1 + pl.len()).alias(ROW))
     frame = frame.with_columns(ids.as_ids(frame[name], typed=typed) for name in ends)
     has_ids = frame.select(pl.all_horizontal(pl.col(name).is_not_null() for name in ends)).to_series()
     lacking += frame.filter(~has_ids)[ROW].to_list()
     frame = frame.filter(has_ids)
-    time = frame[columns.time]
-    has_time = time.is_not_null() if time.dtype != pl.String else (time.str.strip_chars() != "").fill_null(False)
-    if time.dtype.is_float():
-        has_time &= ~time.is_nan().fill_null(True)
-    frame = frame.filter(has_time)
-    time, amount = frame[columns.time], None if columns.amount is None else frame[columns.amount]
+    seconds = as_seconds(frame[columns.time], columns.times).rename("seconds")
+    wrong["time"].count(frame[columns.time], seconds, frame[ROW])
+    if columns.amount is not None:
+        amount = _numbers(frame[columns.amount], columns.amounts)
+        wrong["number"].count(frame[columns.amount], amount, frame[ROW])
+    else:
+        amount = pl.repeat(None, frame.height, dtype=pl.Float64, eager=True)
+    currency = pl.repeat(columns.unit, frame.height, eager=True)
+    if columns.currency is not None:
+        currency = as_currencies(frame[columns.currency].cast(pl.String))
     rows = {
         "source": frame[columns.source],
         "target": frame[columns.target],
-        "time": time.alias("time"),
-        "seconds": as_seconds(time, columns.times),
-        "amount": np.full(len(time), np.nan) if amount is None else _numbers(amount, columns.amounts),
-        "currency": pl.repeat("", len(time), eager=True) if columns.currency is None else frame[columns.currency]
-        .cast(pl.String).str.strip_chars().fill_null(""),
-        "factor": np.ones(len(time)),
+        "time": frame[columns.time].alias("time"),
+        "seconds": seconds,
+        "amount": amount.fill_null(np.nan),
+        "currency": currency,
+        "factor": np.ones(frame.height),
         "row": frame[ROW],
     }  # fmt: skip
     if columns.label is not None:
         rows["label"] = read_flags(frame[columns.label])
-    return pl.DataFrame(rows)
+    return pl.DataFrame(rows).filter(seconds.is_not_null())
 
 
 def _amount_form(table: Table, name: str) -> str:
     """Return how the amounts in a column are written; all rows decide whether 1.234 is more than a thousand."""
     column = table.read([name], text=())[name]
-    holds = text_kind(column) if column.dtype == pl.String else PLAIN
+    holds = text_kind(column, []) if column.dtype == pl.String else PLAIN
     return holds if holds in WRITTEN else PLAIN
 
 
-def _numbers(column: pl.Series, form: str | None) -> NDArray[np.float64]:
-    """Return amounts; an empty cell is NaN and not judged."""
+def _numbers(column: pl.Series, form: str | None) -> pl.Series:
+    """Return amounts, null where there is none; it is not judged."""
     if column.dtype == pl.String:
         numbers = text_numbers(column, "numbers" if form == PLAIN else str(form))
-        empty = column.is_null() | (column.str.strip_chars() == "")
     else:
-        numbers, empty = column.cast(pl.Float64, strict=False), column.is_null()
-    wrong = ((numbers.is_null() & ~empty) | numbers.is_infinite().fill_null(False)).arg_true()
-    if len(wrong):
-        kind = "number" if numbers[wrong[0]] is None else "finite number"
-        raise ValueError(
-            f"column {column.name!r}, row {int(wrong[0]) + 1}: {shortened(column[wrong[0]])} is not a {kind}"
-        )
-    return numbers.fill_null(np.nan).to_numpy().astype(np.float64)
+        numbers = column.cast(pl.Float64, strict=False)
+    check_none(numbers.is_infinite().fill_null(False), column, "is not a finite number")
+    return numbers.cast(pl.Float64).fill_nan(None)
 
 
 def _key(name: str) -> int:

@@ -199,13 +199,20 @@ def amount_surprise(
 
 @inner
 def hour_surprise(node: NDArray[np.float32], population: NDArray[np.float64], hour: int) -> float:
-    """Learn the hour of an event and return how unusual it is for its sender: −log P(an hour at most as likely)."""
+    """Learn the hour of an event and return how unusual it is for its sender: −log P(an hour at most as likely).
+
+    This hour counts with the two before and after it, by 3, 2 and 1 in 9, if that is more: an empty one among others is
+    chance.
+    """
     everyone = population.sum()
     weight = PRIOR_HOURS / everyone
-    here = node[hour] + weight * population[hour]
+    around = 3.0 * node[hour]
+    for step in (1, 2):
+        around += (3.0 - step) * (node[hour - step] + node[(hour + step) % at.N_HOURS])
+    here = max(node[hour], around / 9.0) + weight * population[hour]
     total, beyond = PRIOR_HOURS, 0.0
     for other in range(at.N_HOURS):
-        share = node[other] + weight * population[other]
+        share = here if other == hour else node[other] + weight * population[other]
         total += node[other]
         beyond += share if share <= here else 0.0
     node[hour] += np.float32(1.0)

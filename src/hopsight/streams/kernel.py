@@ -61,12 +61,11 @@ LN10 = math.log(10.0)
     EV_STREAK,
     EV_TOGETHER,
     STREAK_PLACE,
-    STREAK_COUNT,
     SOURCE_SCORE,
     TARGET_SCORE,
     USUAL_AMOUNT,
-) = range(22)
-N_COLUMNS = 22
+) = range(21)
+N_COLUMNS = 21
 MAX_FITS = 500  # fits that the record lists
 
 
@@ -321,7 +320,7 @@ def _remember(
                 counts = nodes.bursts[source, 0, scale] if level == SENDER else nodes.bursts[target, 1, scale]
             now = memory.clock[at.STEP] if scale == 0 else memory.clock[at.SPAN_STEP]
             young = scale == 1 and now <= YOUNG * SPANS
-            found, seen, usual = burst_evidence(
+            found, _, usual = burst_evidence(
                 counts, memory.population[level, scale], memory.offs[level, scale], now, memory.clock[at.SPAN] // SPANS,
                 young,
             )  # fmt: skip
@@ -330,7 +329,8 @@ def _remember(
             judgment[EV_PAIR + level] = max(judgment[EV_PAIR + level], found)
             if found > strongest:
                 strongest = found
-                judgment[COUNT_SEEN], judgment[COUNT_USUAL], judgment[SCALE] = seen, math.expm1(usual), scale
+                judgment[COUNT_SEEN], judgment[COUNT_USUAL] = counts[at.COUNT], math.expm1(usual)
+                judgment[SCALE] = scale
     judgment[EV_AMOUNT] = judgment[EV_HOUR] = 0.0
     if not math.isnan(amount):
         judgment[USUAL_AMOUNT] = math.expm1(abs(usual_amount(nodes.amount[source], pairs.amount[pair], memory.amounts)))
@@ -379,7 +379,7 @@ def _combine(memory: Memory, judgment: NDArray[np.float32], source: int, target:
             found, level = streak_evidence(row, seen[at.SEEN_STREAKS + place], memory.clock[at.SPAN_STEP], parts[part])
         found /= memory.dispersion[end, part]
         if found > judgment[EV_STREAK]:
-            judgment[EV_STREAK], judgment[STREAK_PLACE], judgment[STREAK_COUNT] = found, place, row[at.NUMBER]
+            judgment[EV_STREAK], judgment[STREAK_PLACE] = found, place
         judgment[SOURCE_SCORE + end] = max(judgment[SOURCE_SCORE + end], level / memory.dispersion[end, part])
 
 

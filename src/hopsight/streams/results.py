@@ -56,7 +56,6 @@ def event_frame(events: pl.DataFrame, judged: at.Judged, alarm: float) -> pl.Dat
             "count": judgments[:, at.COUNT_SEEN].astype(np.float64),
             "usual": judgments[:, at.COUNT_USUAL].astype(np.float64),
             "scale": judgments[:, at.SCALE].astype(np.int8),
-            "streak": judgments[:, at.STREAK_COUNT].astype(np.float64),
             "streak_place": judgments[:, at.STREAK_PLACE].astype(np.int8),
             "source_score": judgments[:, at.SOURCE_SCORE], "target_score": judgments[:, at.TARGET_SCORE],
             "source_flagged": (np.maximum(judgments[:, at.SOURCE_SCORE], sender) >= alarm).astype(np.int8),
@@ -388,8 +387,9 @@ def _summary(state: State, record: dict[str, Any]) -> list[str]:
     length = parse_window(state.notes["window"]).words_of(1.0, dated=bool(state.notes["hours"]))
     counts = f"{plural(record['n_events'], 'event')} in {plural(record['n_windows'], 'window')} of {length}"
     summary = [
-        f"hopsight judged {counts}, each by what was known before it, and flagged {record['n_flagged']:,} of them: "
-        f"{plural(record['n_alerts'], 'alert')}, one per episode of an account or a pair.",
+        f"hopsight judged {counts}, each by what was known before it, and raised "
+        f"{plural(record['n_alerts'], 'alert')}: one for each episode of an account or a pair. "
+        f"{plural(record['n_flagged'], 'single event')} {'is' if record['n_flagged'] == 1 else 'are'} flagged.",
         f"The network was fitted {plural(record['n_fits'], 'time')}, {len(drift) or 'none'} of them because it had "
         "drifted.",
     ]

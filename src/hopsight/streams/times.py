@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import Refusal, plural, shortened
+from hopsight.checks import Refusal, plural
 from hopsight.io import rules
 from hopsight.io.frames import Table
 from hopsight.io.notices import notice
@@ -35,46 +35,33 @@ WORDS = {"dmy": "day/month/year", "mdy": "month/day/year"}
 
 
 def time_form(table: Table, name: str) -> str:
-    """Return how the times in a column are written, with a notice unless they are plain."""
-    head = table.head([name])
-    if not head.height:  # then it has no columns either
-        raise ValueError(NO_EVENTS)
-    first = head[name]
-    if first.null_count() == len(first):
-        return PLAIN
-    numbers = _as_numbers(first)
-    if numbers is not None:
-        return _stated(rules.number_unit(numbers) or PLAIN, first)
-    orders = [] if first.dtype.is_temporal() else rules.slashed_orders(first.drop_nulls().cast(pl.String))
-    if len(orders) < 2:
-        return _stated(orders[0] if orders else PLAIN, first)
-    for block in table.blocks([name], 200_000, text=[name]):
-        found = rules.slashed_orders(block[name].drop_nulls())
-        if len(found) == 1:
-            return _stated(found[0], first)
-    raise ValueError(
-        f"column {name!r}: {shortened(first.drop_nulls()[0])} may have its day or its month first, and no row decides; "
-        "write dates as 2024-05-31"
-    )
-
-
-def as_seconds(column: pl.Series, form: str | None = None) -> NDArray[np.float64]:
-    """Return a column of times as UNIX seconds; ``form`` is what :func:`time_form` returned, by default found here."""
+    """Return how the times in a column are written, with a notice unless they are plain; all rows decide."""
+    column = table.read([name], text=())[name]
     if not len(column):
-        return np.zeros(0)
+        raise ValueError(NO_EVENTS)
+    kind = rules.text_kind(column, []) if column.dtype == pl.String else None
+    if kind in rules.SLASHED:
+        return _stated(rules.SLASHED[kind], column)
+    numbers = rules.text_numbers(column, "numbers") if kind == "numbers" else column
+    return _stated((rules.number_unit(numbers) if numbers.dtype.is_numeric() else None) or PLAIN, column)
+
+
+def as_seconds(column: pl.Series, form: str) -> pl.Series:
+    """Return times as UNIX seconds, null where there is none; ``form`` is what :func:`time_form` returned."""
     numbers = _as_numbers(column)
-    if numbers is not None:
-        if form is None:
-            form = rules.number_unit(numbers)
-        return _checked(rules.in_seconds(numbers, form), column)
-    if column.dtype == pl.String:
+    if column.null_count() == len(column):
+        seconds = column.cast(pl.Float64)
+    elif numbers is not None:
+        seconds = rules.in_seconds(numbers, form)
+    elif column.dtype == pl.String:
         seconds = _text_seconds(column, form)
         if seconds.null_count():  # of a few words among numbers, the words are wrong
-            seconds = min(seconds, _cast(column), key=pl.Series.null_count)
-        return _checked(seconds, column)
-    if not column.dtype.is_temporal() or column.dtype in (pl.Duration, pl.Time):
+            seconds = min(seconds, rules.in_seconds(_cast(column), form), key=pl.Series.null_count)
+    elif not column.dtype.is_temporal() or column.dtype in (pl.Duration, pl.Time):
         raise ValueError(f"column {column.name!r} holds {column.dtype}, not times: dates or UNIX seconds are needed")
-    return np.asarray(column.cast(pl.Datetime("us")).dt.epoch("us").to_numpy() / 1e6)
+    else:
+        seconds = column.cast(pl.Datetime("us")).dt.epoch("us") / 1e6
+    return seconds.cast(pl.Float64).set(~(seconds.abs() < LATEST), None)
 
 
 def time_pattern(column: pl.Series, form: str) -> str:
@@ -103,16 +90,6 @@ def moment_words(seconds: float, pattern: str) -> str:
     return (datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=math.floor(seconds))).strftime(pattern)
 
 
-def duration_words(seconds: float) -> str:
-    """Return a duration in words, rounded up.
-
-    >>> duration_words(20.0), duration_words(4.2 * 3600), duration_words(5.3 * 86400)
-    ('1 minute', '5 hours', '6 days')
-    """
-    unit = "m" if seconds <= 3600.0 else "h" if seconds <= 48 * 3600.0 else "d"
-    return plural(max(1, math.ceil(seconds / UNITS[unit])), NAMES[unit])
-
-
 def _as_numbers(column: pl.Series) -> pl.Series | None:
     """Return numbers, also those written as text, or None."""
     if column.dtype == pl.String:
@@ -126,9 +103,9 @@ def _cast(column: pl.Series) -> pl.Series:
     return column.str.strip_chars().cast(pl.Float64, strict=False)
 
 
-def _text_seconds(column: pl.Series, form: str | None) -> pl.Series:
+def _text_seconds(column: pl.Series, form: str) -> pl.Series:
     """Return dates in text as seconds, exact to the microsecond, null where there is none."""
-    order = form if form in WORDS else rules.slashed_order(column) if form is None else None
+    order = form if form in WORDS else None
     if order is None:
         try:  # several times as fast, for the forms that polars knows
             found = column.str.to_datetime(strict=False, time_unit="us")
@@ -137,18 +114,6 @@ def _text_seconds(column: pl.Series, form: str | None) -> pl.Series:
         except pl.exceptions.PolarsError:
             pass
     return (rules.as_seconds(column, order) * 1e6).round() / 1e6
-
-
-def _checked(seconds: pl.Series, column: pl.Series) -> NDArray[np.float64]:
-    """Refuse a cell that is not a time."""
-    wrong = (seconds.is_null() | ~(seconds.abs() < LATEST).fill_null(False)).arg_true()
-    if len(wrong):
-        row = int(wrong[0])
-        raise ValueError(
-            f"column {column.name!r}, row {row + 1}: {shortened(column[row])} is not a time: "
-            "dates such as 2024-05-01 12:30:00 or UNIX seconds are needed"
-        )
-    return np.asarray(seconds.to_numpy(), dtype=np.float64)
 
 
 def _stated(form: str, column: pl.Series) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
 from hopsight.system.lazy_polars import pl
 
+TELEPHONE = re.compile(r"\+[0-9]{7,15}")
 FORMULA = ("=", "+", "-", "@")  # how formulas begin
 IGNORED = ("Cc", "Cf", "Zl", "Zp", "Zs")  # kinds of characters that spreadsheets skip: spaces, controls, marks of order
 CANDIDATE = r"^(?:'|\s|[^\p{L}\p{N}]*[=+\-@⁺⁼₊₌⩵⩶﬩﹢﹣﹦﹫＋－＝＠])"  # fits every cell that is guarded
@@ -17,11 +19,14 @@ def guarded(cell: str) -> str:
     """Return a text cell with a ``'`` before it if a spreadsheet could take it for a formula.
 
     Spaces, control characters and byte order marks before a sign do not hide it, nor does a full-width sign. A text
-    that already begins with ``'`` gets another, so that :func:`unguarded` always restores the original.
+    that already begins with ``'`` gets another, so that :func:`unguarded` always restores the original. A
+    telephone number such as +254727738420 is no formula.
 
-    >>> guarded("=1+1"), guarded("Ada"), guarded("'tis"), guarded("  ＝1+1")
-    ("'=1+1", 'Ada', "''tis", "'  ＝1+1")
+    >>> guarded("=1+1"), guarded("Ada"), guarded("'tis"), guarded("  ＝1+1"), guarded("+254727738420")
+    ("'=1+1", 'Ada', "''tis", "'  ＝1+1", '+254727738420')
     """
+    if TELEPHONE.fullmatch(cell):
+        return cell
     if cell.startswith(("'", "\t", "\r", "\n")):
         return f"'{cell}"
     for character in cell:

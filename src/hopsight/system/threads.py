@@ -28,7 +28,6 @@ R = TypeVar("R")
 POLARS_THREADS = ("polars-0", "polars-1", "async-executor")  # as Linux names the threads of its pools
 NARROW = 64  # columns up to which BLAS gains nothing from a second thread
 VALUES_AT_ONCE = 1 << 16  # numbers that one thread works on at a time
-SHORT = 8192  # rows below which torch gains nothing from a second thread
 
 
 @dataclass
@@ -142,35 +141,19 @@ def _libraries(with_torch: bool) -> Any:
 
 
 @contextmanager
-def torch_threads(n_rows: int) -> Iterator[Callable[[], None]]:
-    """Limit torch to the threads this process may use, or to one for short matrices; restore the limit at the end.
+def one_torch_thread() -> Iterator[Callable[[], None]]:
+    """Limit torch to one thread, so that sums come out the same to the last digit on any machine.
 
     Numba shares a threading library with torch and raises torch's limit: after numba code, call the function that this
     yields to set the limit again.
     """
     import torch
 
-    def limit() -> None:
-        torch.set_num_threads(1 if n_rows < SHORT else n_threads())
-
     before = torch.get_num_threads()
+    limit = partial(torch.set_num_threads, 1)
     limit()
     try:
         yield limit
-    finally:
-        torch.set_num_threads(before)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Limit torch and BLAS to one thread, so that sums come out the same to the last digit on any machine."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with blas_on_one_thread():
-            yield
     finally:
         torch.set_num_threads(before)
 

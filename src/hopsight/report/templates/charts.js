@@ -1,4 +1,4 @@
-// Small charts drawn as SVG: the histogram of scores, the training curve, one attribute's strip.
+// Small charts drawn as SVG: the histogram of scores, one attribute's strip.
 
 const CHART = { left: 44, right: 10, top: 26, bottom: 42 };
 
@@ -63,31 +63,6 @@ function histogram(scores, place) {
     drawn.append(withTip(svg("path", { class: "pointer", d: `M${here} ${foot}l6 9h-12z` }), place.name,
       [`score ${score(place.score)}`]));
   }
-  return drawn;
-}
-
-function curve(losses, burnIn) {
-  const size = chartSize();
-  const { width, height, left, right, top, bottom } = size;
-  const known = losses.filter(([, loss]) => loss !== null);
-  const values = known.map(([, loss]) => loss);
-  const low = Math.min(...values);
-  const high = Math.max(...values);
-  const x = linear(1, losses[losses.length - 1][0], left, width - right);
-  const y = linear(low, high, height - bottom, top);
-  const drawn = frame(size, "Training loss per epoch", x, y, ticks(1, losses[losses.length - 1][0], width / 110), ticks(low, high, 4), "epoch");
-  if (burnIn && burnIn < losses[losses.length - 1][0]) {
-    drawn.prepend(svg("rect", { class: "shade", x: left, y: top, width: x(burnIn) - left, height: height - bottom - top }));
-    drawn.append(svg("text", { x: left + 8, y: height - bottom - 8 }, "burn-in"));
-  }
-  const points = known.map(([epoch, loss]) => `${x(epoch).toFixed(1)},${y(loss).toFixed(1)}`);
-  drawn.append(svg("polyline", { class: "curve", points: points.join(" ") }));
-  known.forEach(([epoch, loss], i) => {
-    const from = i ? (x(known[i - 1][0]) + x(epoch)) / 2 : x(epoch);
-    const to = i < known.length - 1 ? (x(known[i + 1][0]) + x(epoch)) / 2 : x(epoch) + 4;
-    drawn.append(svg("g", { class: "step" }, svg("circle", { class: i === known.length - 1 ? "pointer" : "pointer passing", cx: x(epoch), cy: y(loss), r: 4 }),
-      withTip(svg("rect", { class: "reach", x: from, y: top, width: Math.max(0.5, to - from), height: height - bottom - top }), `Epoch ${whole(epoch)}`, [`loss ${number(loss)}`])));
-  });
   return drawn;
 }
 

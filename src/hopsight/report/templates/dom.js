@@ -43,10 +43,17 @@ function section(title, intro, ...children) {
   return el("section", { id }, el("h2", { tabindex: "-1" }, title), intro && el("p", { class: "intro" }, intro), ...children);
 }
 
-// How the data was read, and what to mind; several notices fold into one line, so that the first screen shows what was found.
+// What decides whether the page is worth anything: which columns are the ends of edges, and what was left out.
+const DECISIVE = /^Read edges from|not ranked|left out|no such|not read/;
+
+// How the data was read; most notices fold into one line, so that the first screen shows what was found.
 function notices(texts) {
-  if (texts.length < 2) return texts.map((text) => el("p", { class: "notice small" }, text));
-  return el("details", { class: "notice small" }, el("summary", null, `${whole(texts.length)} notes on the data and the run`), el("ul", null, texts.map((text) => el("li", null, text))));
+  const first = texts.filter((text) => DECISIVE.test(text) || texts.length < 2);
+  const others = texts.filter((text) => !first.includes(text));
+  return [
+    first.length > 0 && el("ul", { class: "notice small" }, first.map((text) => el("li", null, text))),
+    others.length > 0 && el("details", { class: "notice small quiet" }, el("summary", null, `${plural(others.length, first.length ? "more note" : "note")} on the data and the run`), el("ul", null, others.map((text) => el("li", null, text)))),
+  ];
 }
 
 // The record of a run: titled lists of names and values.
@@ -71,40 +78,9 @@ function number(value, digits = 4) {
   return value.toLocaleString("en", rounding).replace("-", "−");
 }
 
-// The value of an attribute as hopsight.explanations.derived says it: counts instead of logarithms, dates instead of days
-// since 1970; what is compared with nodes that have as many edges is a difference, or a factor.
-const FOR_COUNT = " for its count";
-const IN_UNIT = / in (days|seconds)(?= for its count$)/;
-const SINCE_1970 = ", days since 1970";
-const DAY = 86400;
-const UNITS = [["year", 365.25 * DAY], ["day", DAY], ["hour", 3600], ["minute", 60], ["second", 1]];
-
-function said(attribute, value) {
-  if (typeof value !== "number") return number(value);
-  if (attribute.endsWith(FOR_COUNT)) {
-    if (attribute.includes(", log ")) return `×${number(Math.exp(Math.min(value, 300)), 2)}`;
-    const unit = attribute.match(IN_UNIT)?.[1];
-    const size = unit && value ? duration(Math.abs(value) * (unit === "days" ? DAY : 1)) : number(Math.abs(value));
-    return `${value > 0 ? "+" : value < 0 ? "−" : ""}${size}`;
-  }
-  if (attribute.endsWith(SINCE_1970) && Math.abs(value) < 1e7) return new Date(Math.floor(value) * DAY * 1e3).toISOString().slice(0, 10);
-  return /,( mean)? log( count)?$/.test(attribute) && value >= 0 && value < 100 ? number(Math.round(1e6 * Math.expm1(value)) / 1e6) : number(value);
-}
-
-function duration(seconds) {
-  const [unit, size] = UNITS.find(([word, least]) => seconds >= least * (word === "year" ? 2 : 1)) ?? UNITS.at(-1);
-  const count = seconds < 100 * size ? Number((seconds / size).toPrecision(2)) : Math.round(seconds / size);
-  return `${whole(count)} ${unit}${count === 1 ? "" : "s"}`;
-}
-
-function attributeName(attribute) {
-  if (attribute.endsWith(FOR_COUNT)) return attribute.replace(", log ", ", ").replace(IN_UNIT, "");
-  return attribute.replace(/,( mean)? log( count)?$/, "").replace(new RegExp(`${SINCE_1970}$`), "");
-}
-
 // How to read such values, where there are any.
 function forCount(attributes) {
-  return attributes.some((each) => each.endsWith(FOR_COUNT)) && el("p", { class: "soft small" },
+  return attributes.some((each) => each.endsWith(" for its count")) && el("p", { class: "soft small" },
     "“for its count” compares with nodes that have about as many edges: + and − are differences, × is a factor.");
 }
 

@@ -12,7 +12,7 @@ function dayOf(page, time) {
 }
 
 function momentOf(page, time) {
-  if (!page.dates || time % DAY === 0) return dayOf(page, time);
+  if (!page.dates || time % 86400 === 0) return dayOf(page, time);
   return `${dayOf(page, time)} ${new Date(time * 1000).toISOString().slice(11, 16)}`;
 }
 
@@ -28,7 +28,7 @@ function compact(value) {
 // The card of a node may be beside a list, and narrower than the page (overview.css).
 function paneRoom() {
   const beside = innerWidth >= 1180 && document.querySelector(".beside");
-  return beside ? ((Math.min(1480, innerWidth - 32) - 20) * 6) / 13 - 40 : room();
+  return beside ? ((Math.min(1480, innerWidth - 32) - 20) * 11) / 25 - 40 : room();
 }
 
 function eventPanel(page, node) {

@@ -70,8 +70,8 @@ function ownValues(rows) {
     rows,
     limit: 25,
     columns: [
-      { label: "Attribute", value: (row) => attributeName(row[0]), cell: (row) => name(attributeName(row[0])) },
-      { label: "This node", right: true, value: (row) => row[1], text: (row) => said(row[0], row[1]) },
+      { label: "Attribute", value: (row) => row[0], cell: (row) => name(row[0]) },
+      { label: "This node", right: true, value: (row) => row[3], text: (row) => row[1] },
       { label: "Among all nodes", value: (row) => row[2] },
     ],
   });
@@ -125,19 +125,17 @@ function neighbors(page, node) {
   const rows = shownEgo(page, node).edges;
   if (!rows.length) return el("p", { class: "soft" }, page.egos[node].edges.length ? "All relations are hidden." : "This node has no neighbors.");
   const total = page.egos[node].total;
-  const contribution = (row) => row[1] / total; // all of them sum to the AHP
-  const most = Math.max(...rows.map(contribution));
   const hasHops = rows.some((row) => row[1] !== null);
+  const unlike = rows.some((row) => row[4] !== null);
   const of = (row) => page.nodes[row[0]];
   const columns = [
-    { label: "Neighbor", value: (row) => fullName(page, row[0]), cell: (row) => nodeLink(page, row[0]) },
+    { label: "Neighbor", wide: true, value: (row) => fullName(page, row[0]), cell: (row) => nodeLink(page, row[0]) },
     rows[0][5] !== undefined && { label: "Relation", value: (row) => row[5] },
     hasHops && { label: "Hops", right: true, value: (row) => row[1], text: (row) => fixed(row[1], 2), title: "how far away it looks" },
-    hasHops && rows[0][4] === null && rows[0][2] !== null && { label: "Variance", right: true, minor: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how uncertain the model is" },
+    hasHops && !unlike && rows.some((row) => row[2] !== null) && { label: "Variance", right: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how uncertain the model is" },
     hasHops && rows.some((row) => row[3] !== null) && { label: "P(1 hop)", right: true, value: (row) => row[3], text: (row) => chance(row[3]), title: "probability of really being a neighbor" },
-    !page.kinds.length && most > 0 && { label: "Part of AHP", right: true, value: contribution, cell: (row) => part(contribution(row), most), title: "contribution to the AHP of the node; all contributions sum to it" },
-    rows[0][4] !== null && { label: "Less alike than", right: true, minor: true, value: (row) => row[4], text: (row) => percent(row[4]), title: "of edges" },
-    { label: "Score", right: true, minor: hasHops, value: (row) => of(row)[1], text: (row) => score(of(row)[1]), warm: (row) => of(row)[4] },
+    unlike && { label: "Less alike than", right: true, value: (row) => row[4], text: (row) => (row[4] === null ? "–" : percent(row[4])), title: "of edges" },
+    { label: "Score", right: true, value: (row) => of(row)[1], text: (row) => score(of(row)[1]), warm: (row) => of(row)[4] },
     !hasHops && { label: "Edges", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
   ].filter(Boolean);
   return [
@@ -146,34 +144,22 @@ function neighbors(page, node) {
   ];
 }
 
-function part(value, most) {
-  const bar = el("i");
-  bar.style.width = `${(100 * (value ?? 0)) / most}%`;
-  return [fixed(value, 3), el("span", { class: "share", "aria-hidden": "true" }, bar)];
-}
-
+// Rows: name, own value and that of the neighbors as text; value, low, median, high, difference, percentile, share.
 function attributes(rows) {
-  const label = ([attribute, , , , , , , , category]) => (category === null ? attributeName(attribute) : category[0]);
-  const own = ([attribute, value, , , , , , , category]) => (category === null ? said(attribute, value) : category[1]);
-  const range = ([attribute, , low, median, high, , , common, category]) => {
-    if (category !== null) return `${share(category[3])} ${category[2]}`;
-    if (common !== null) return `${share(common)} have 1`;
-    return low === high ? said(attribute, median) : `${said(attribute, low)} to ${said(attribute, high)}`;
-  };
   return table({
     label: "Attributes",
     rows,
     limit: 25,
-    faint: (row) => Math.abs(row[5]) < 1,
+    faint: (row) => Math.abs(row[7]) < 1,
     columns: [
-      { label: "Attribute", value: label, cell: (row) => name(label(row)) },
-      { label: "This node", right: true, value: (row) => (row[8] === null ? row[1] : row[8][1]), text: own },
+      { label: "Attribute", wide: true, value: (row) => row[0], cell: (row) => name(row[0]) },
+      { label: "This node", right: true, value: (row) => row[3], text: (row) => row[1] },
       {
-        label: "Neighbors", value: (row) => row[3], text: range, title: "10–90% range, or the most common value",
-        cell: (row) => el("div", { class: "against" }, row[7] === null ? strip(row[1], row[2], row[3], row[4]) : shareStrip(row[1], row[7]), el("span", { class: "soft number" }, range(row))),
+        label: "Neighbors", value: (row) => row[5], text: (row) => row[2], title: "10–90% range, or the most common value",
+        cell: (row) => el("div", { class: "against" }, row[9] === null ? strip(row[3], row[4], row[5], row[6]) : shareStrip(row[3], row[9]), el("span", { class: "soft number" }, row[2])),
       },
-      { label: "Difference", right: true, minor: true, value: (row) => Math.abs(row[5]), text: (row) => `${row[5] > 0 ? "+" : "−"}${fixed(Math.abs(row[5]), 1)}`, title: "in units of how much connected nodes usually differ" },
-      { label: "Higher than", right: true, minor: true, value: (row) => row[6], text: (row) => (row[7] === null ? percent(row[6]) : "–"), title: "of nodes" },
+      { label: "Difference", right: true, value: (row) => Math.abs(row[7]), text: (row) => `${row[7] > 0 ? "+" : "−"}${fixed(Math.abs(row[7]), 1)}`, title: "in units of how much connected nodes usually differ" },
+      { label: "Higher than", right: true, wide: true, value: (row) => row[8], text: (row) => (row[9] === null ? percent(row[8]) : "–"), title: "of nodes" },
     ],
   });
 }

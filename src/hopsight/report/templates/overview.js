@@ -16,9 +16,11 @@ function overview(page) {
 function suspects(page) {
   const rows = page.top.slice(0, N_SUSPECTS);
   const most = Math.max(...rows.map((node) => page.nodes[node][1]));
-  return el("ol", { class: rows.some((node) => page.nodes[node][5]) ? "suspects named" : "suspects" }, rows.map((node) => {
+  return el("ol", { class: "suspects" }, rows.map((node) => {
     const [, own] = page.nodes[node];
-    return el("li", null, nodeLink(page, node), scoreBar(page, node, most), el("span", { class: "number" }, score(own, 3)),
+    const [id, , , , , title_] = page.nodes[node];
+    const shown = title_ && title_ !== id ? [name(title_), el("span", { class: "id" }, name(id))] : el("span", { class: "id" }, name(id));
+    return el("li", null, el("a", { href: address(page, node) }, shown), scoreBar(page, node, most), el("span", { class: "number" }, score(own, 3)),
       el("span", { class: "soft small why" }, why(page, node)));
   }));
 }
@@ -45,7 +47,7 @@ function scoreBar(page, node, most) {
 function why(page, node) {
   const decided = page.evidence[node]?.[0];
   const meaning = page.kinds.find(([kind]) => kind === decided)?.[2];
-  return page.reasons[node]?.why || (meaning ?? attributeName(page.reasons[node]?.attributes[0]?.[0] ?? ""));
+  return page.reasons[node]?.why || (meaning ?? page.reasons[node]?.attributes[0]?.[0] ?? "");
 }
 
 function kindLegend(page) {

@@ -21,7 +21,7 @@ function heading() {
     page.summary.slice(0, page.top.length ? 1 : undefined).map((text) => el("p", { class: "lead" }, text)),
     notices(page.warnings),
     el("ul", { class: "facts" }, page.facts.map(([label, value]) =>
-      el("li", { class: label === "Flagged" ? "warm" : null }, el("b", null, whole(value)), term(label)))));
+      el("li", { class: label === "Flagged" && value > 0 ? "warm" : null }, el("b", null, whole(value)), term(label)))));
 }
 
 // Links to the sections; their numbers are keys.
@@ -47,7 +47,6 @@ function views() {
 }
 
 function nodeTable() {
-  const named = page.nodes[chosen].length > 5;
   const evidence = (rank, i) => page.evidence[rank]?.[i] ?? null;
   const stability = (rank) => page.stability[rank] ?? null;
   return table({
@@ -56,20 +55,24 @@ function nodeTable() {
     words: (rank) => `${shownName(rank)}\n${shownTitle(rank) ?? ""}\n${decidedBy(rank) ?? ""}`,
     columns: [
       { label: "Rank", right: true, descending: false, value: (rank) => rank, text: whole },
-      { label: "Node", value: shownName, cell: (rank) => el("a", { href: `#n${rank}` }, name(shownName(rank))) },
-      named && { label: "Name", value: shownTitle, cell: (rank) => name(shownTitle(rank) ?? "–") },
+      { label: "Node", value: shownName, cell: nodeCell, fields: [["Node", shownName], ["Name", shownTitle]] },
       { label: "Score", right: true, value: shownScore, text: (rank) => score(shownScore(rank)), warm: isFlagged },
-      hasTruth && { label: "Known", value: (rank) => NAMES[truthOf(rank)], cell: (rank) => truthOf(rank) < 0 ? "–" : el("span", { class: truthOf(rank) ? "whole warm" : "whole" }, NAMES[truthOf(rank)]) },
-      { label: "Edges", right: true, minor: hasTruth || named, lesser: true, value: (rank) => page.nodes[rank][3], text: (rank) => whole(page.nodes[rank][3]) },
-      { label: "What is special", value: special, cell: (rank) => el("div", { class: "words" }, special(rank) ?? "–") },
-      page.kinds.length && { label: "Decided by", minor: true, value: decidedBy, cell: (rank) => el("span", { class: "whole" }, decidedBy(rank) ?? "–") },
-      page.kinds.length && { label: "Evidence", minor: true, cell: (rank) => evidenceStrip(page, rank), text: () => "", fields: page.kinds.map(([kind], i) => [kind, (rank) => evidence(rank, i + 1)]) },
-      chosen in page.stability && { label: "Stability", right: true, minor: true, value: stability, text: (rank) => share(stability(rank)) },
+      hasTruth && { label: "Known", wide: true, said: true, value: (rank) => NAMES[truthOf(rank)], cell: (rank) => truthOf(rank) < 0 ? "–" : el("span", { class: truthOf(rank) ? "whole warm" : "whole" }, NAMES[truthOf(rank)]) },
+      { label: "Edges", right: true, wide: true, value: (rank) => page.nodes[rank][3], text: (rank) => whole(page.nodes[rank][3]) },
+      { label: "What is special", wide: true, value: special, cell: (rank) => el("div", { class: "words" }, special(rank) ?? "–") },
+      page.kinds.length && { label: "Evidence", wide: true, value: decidedBy, cell: (rank) => el("div", { class: "decision" }, evidenceStrip(page, rank), el("span", { class: "small" }, decidedBy(rank))), fields: [["Decided by", decidedBy], ...page.kinds.map(([kind], i) => [kind, (rank) => evidence(rank, i + 1)])] },
+      chosen in page.stability && { label: "Stability", right: true, wide: true, value: stability, text: (rank) => share(stability(rank)) },
       ...page.columns.map((column, i) => ({
-        label: title(column), right: true, minor: true, value: (rank) => page.values[rank]?.[i] ?? null, text: (rank) => number(page.values[rank]?.[i]),
+        label: title(column), right: true, wide: true, value: (rank) => page.values[rank]?.[i] ?? null, text: (rank) => number(page.values[rank]?.[i]),
       })),
     ].filter(Boolean),
   });
+}
+
+function nodeCell(rank) {
+  const title_ = shownTitle(rank);
+  const link = el("a", { href: `#n${rank}` }, name(title_ ?? shownName(rank)));
+  return title_ && title_ !== shownName(rank) ? [link, el("div", { class: "soft small" }, name(shownName(rank)))] : link;
 }
 
 function special(rank) {
@@ -92,22 +95,28 @@ function search(text, most) {
 function edgeTable() {
   const rows = page.edges.map((edge, i) => [i + 1, ...edge]);
   const known = page.edge_data ?? [];
-  const full = known.length > 0 && rows[0][7] !== null; // no room for a probability beside the score
+  const some = (place) => rows.some((row) => row[place] !== null);
   return table({
     label: "Edges most out of place", search: "Search the edges", limit: 15, csv: "edges-out-of-place.csv", rows,
     columns: [
-      { label: "Rank", right: true, minor: true, descending: false, value: (row) => row[0], title: "1 is the edge most out of place" },
-      { label: "From", value: (row) => fullName(page, row[1]), cell: (row) => nodeLink(page, row[1]) },
-      { label: "To", value: (row) => fullName(page, row[2]), cell: (row) => nodeLink(page, row[2]) },
-      known.length > 0 && { label: "In the edge list", value: (row) => row[10][0][0], text: (row) => row[10].map(([, text]) => text).join(" "), cell: edgeData, fields: known.map((label, i) => [label, (row) => row[10][i][0]]) },
-      { label: "Hops", right: true, value: (row) => row[3], text: (row) => fixed(row[3], 2), fields: full ? [["Hops", (row) => row[3]], ["P(1 hop)", (row) => row[5]]] : null },
-      rows[0][7] === null && { label: "Variance", right: true, minor: true, value: (row) => row[4], text: (row) => fixed(row[4], 3) },
-      !full && { label: "P(1 hop)", right: true, minor: rows[0][7] !== null, value: (row) => row[5], text: (row) => chance(row[5]) },
-      rows[0][6] !== null && { label: "Less alike than", right: true, minor: true, value: (row) => row[6], text: (row) => percent(row[6]) },
-      rows[0][7] !== null && { label: "Score", right: true, value: (row) => row[7], text: (row) => score(row[7]), warm: (row) => row[8] },
-      { label: "What differs most", minor: true, value: (row) => row[9], cell: (row) => el("div", { class: "words" }, row[9] || "–") },
+      { label: "Rank", right: true, descending: false, value: (row) => row[0], title: "1 is the edge most out of place" },
+      { label: "From", wide: true, said: true, value: (row) => fullName(page, row[1]), cell: (row) => nodeLink(page, row[1]) },
+      { label: "To", wide: true, said: true, value: (row) => fullName(page, row[2]), cell: (row) => nodeLink(page, row[2]) },
+      some(11) && { label: "Probability", right: true, value: (row) => row[11], text: (row) => share(row[11]), warm: (row) => row[8] },
+      some(7) && { label: "Score", right: true, value: (row) => row[7], text: (row) => score(row[7]), warm: (row) => row[8] },
+      known.length > 0 && { label: "In the edge list", wide: true, value: (row) => row[10][0][0], text: (row) => row[10].map(([, text]) => text).join(" "), cell: edgeData, fields: known.map((label, i) => [label, (row) => row[10][i][0]]) },
+      some(3) && { label: "Hops", right: true, wide: true, value: (row) => row[3], text: (row) => fixed(row[3], 2) },
+      some(4) && !some(7) && { label: "Variance", right: true, wide: true, value: (row) => row[4], text: (row) => fixed(row[4], 3) },
+      some(5) && { label: "P(1 hop)", right: true, wide: true, value: (row) => row[5], text: (row) => chance(row[5]) },
+      some(6) && { label: "Less alike than", right: true, wide: true, value: (row) => row[6], text: (row) => percent(row[6]) },
+      { label: "Why", wide: true, value: (row) => row[9], cell: (row) => el("div", { class: "words" }, row[9] || "–") },
     ].filter(Boolean),
   });
+}
+
+function edgeIntro() {
+  return page.edges.some((edge) => edge[2] !== null) ? "Ends that look far apart, and unusual amounts and times."
+    : "No edge has attributes at both ends to compare, so amounts and times alone decide.";
 }
 
 // What the edge list says about an edge: one line for each of its columns.
@@ -122,10 +131,10 @@ function groupTable() {
     columns: [
       { label: "Group", right: true, descending: false, value: (row) => row[0] },
       { label: "Kind", value: (row) => row[1], cell: (row) => el("span", { class: "whole" }, term(row[1])) },
-      { label: "Members", value: (row) => row[3], text: (row) => names(row).join(" "), cell: (row) => memberLinks(row), fields: [["Members", (row) => names(row).join("; ")], ["Size", (row) => row[3]]] },
-      { label: "Connected", right: true, minor: true, value: (row) => row[4], text: (row) => share(row[4]) },
+      { label: "Members", wide: true, value: (row) => row[3], text: (row) => names(row).join(" "), cell: (row) => memberLinks(row), fields: [["Members", (row) => names(row).join("; ")], ["Size", (row) => row[3]]] },
+      { label: "Connected", right: true, value: (row) => row[4], text: (row) => share(row[4]) },
       { label: "Strength", right: true, value: (row) => row[5], text: (row) => fixed(row[5], 1) },
-      { label: "What they share", minor: true, value: (row) => row[6], cell: (row) => el("div", { class: "words" }, row[6]) },
+      { label: "What they share", wide: true, value: (row) => row[6], cell: (row) => el("div", { class: "words" }, row[6]) },
     ],
   });
 }
@@ -188,16 +197,12 @@ function fileLinks() {
 }
 
 const list = listed.length ? nodeTable() : null;
-const parts = { scores: el("figure"), training: el("figure"), chooser: chooser(), node: el("div") };
+const parts = { scores: el("figure"), chooser: chooser(), node: el("div") };
 const panel = el("section", { id: "node", "aria-labelledby": "chosen" }, parts.chooser, parts.node);
 
 function draw() {
   hideTip();
   parts.scores.replaceChildren(...scoresFigure());
-  if (page.losses.length > 1) {
-    parts.training.replaceChildren(curve(page.losses, page.burn_in),
-      el("figcaption", null, "Training loss per epoch; lower is better."));
-  }
   if (chosen === null) return;
   const command = page.files.length > 0 && `hopsight explain . ${quoted(shownName(chosen))}`;
   parts.node.replaceChildren(...[nodePanel(page, chosen, command, hasTruth && truthOf(chosen))].flat(Infinity).filter(Boolean));
@@ -234,8 +239,8 @@ const sections = [
   list && section("Most anomalous nodes", listIntro(), list),
   section("Scores", null, parts.scores),
   page.groups.length > 0 && section("Groups", groupIntro(), groupTable()),
-  page.edges.length > 0 && section("Edges most out of place", "The model thinks that these neighbors belong farther apart.", edgeTable()),
-  (page.details.length > 0 || page.losses.length > 1) && section("How this report was made", null, parts.training, page.files.length > 0 && fileLinks(), records(page.details)),
+  page.edges.length > 0 && section("Edges most out of place", edgeIntro(), edgeTable()),
+  page.details.length > 0 && section("How this report was made", null, page.files.length > 0 && fileLinks(), records(page.details)),
 ].filter(Boolean);
 document.getElementById("main").append(
   heading(), contents(sections),

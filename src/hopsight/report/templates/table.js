@@ -1,6 +1,6 @@
 // A table that can be sorted by any column, searched, filtered, shown in part, and saved as CSV.
-// columns: [{ label, value(row), text(row)?, cell(row)?, fields?, right?, minor?, lesser?, descending?, title? }]
-// minor columns are left out where room is scarce, lesser ones on a narrow screen only.
+// columns: [{ label, value(row), text(row)?, cell(row)?, fields?, right?, wide?, said?, descending?, title? }]
+// On a narrow screen a wide column has a line of its own in each row, with its label if it has numbers or is to be said.
 // fields: [[label, value(row)], …] are the cells of a column in the CSV file, where they differ from its value.
 // views: [[label, rows()], …] are choices of rows; csv: name of the file; words(row): what a search looks at.
 
@@ -62,16 +62,18 @@ function table({ label, columns, rows, search, limit = 25, chosen, faint, views,
     views.map(([name_], i) => el("option", { value: i }, name_)));
   const save = csv && el("button", { type: "button", class: "save", onclick: () => saveCsv(csv, columns, found()) }, "Save as CSV");
   draw();
+  const grid = el("table", { "aria-label": label, class: columns.some((column) => column.wide) ? "stacked" : null }, el("thead", null, el("tr", null, heads)), body);
+  grid.style.setProperty("--columns", Math.max(1, columns.filter((column) => !column.wide).length));
   const whole_ = el("div", { class: "table" },
     (box || choice || save) && el("div", { class: "controls" }, box, choice, count, save),
     el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": label },
-      el("table", { "aria-label": label }, el("thead", null, el("tr", null, heads)), body)),
+      grid),
     none, more);
   return Object.assign(whole_, { found });
 }
 
 function head(column, onclick) {
-  const classes = [column.right && "right", column.minor && "minor", column.lesser && "lesser"].filter(Boolean).join(" ");
+  const classes = [column.right && "right", column.wide && "wide"].filter(Boolean).join(" ");
   const inner = column.value ? el("button", { type: "button", onclick }, column.label) : el("span", null, column.label);
   const meaning = glossary(column.label) ?? column.title;
   if (meaning && !column.value) inner.tabIndex = 0;
@@ -80,9 +82,9 @@ function head(column, onclick) {
 
 function line(columns, row, states) {
   return el("tr", { class: states.filter(Boolean).join(" ") || null }, columns.map((column) => {
-    const classes = [column.right ? "right" : "name", column.minor && "minor", column.lesser && "lesser", column.warm?.(row) && "warm"];
+    const classes = [column.right ? "right" : "name", column.wide && "wide", column.warm?.(row) && "warm"];
     const content = column.cell ? column.cell(row) : (column.text || column.value)(row);
-    return el("td", { class: classes.filter(Boolean).join(" ") }, content);
+    return el("td", { class: classes.filter(Boolean).join(" "), "data-label": column.wide && (column.right || column.said) ? column.label : null }, content);
   }));
 }
 

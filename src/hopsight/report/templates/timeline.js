@@ -48,11 +48,10 @@ function alerts() {
     columns: [
       { label: "From", value: (row) => row[1], cell: (row) => name(row[1]) },
       { label: "To", value: (row) => row[2], cell: (row) => name(row[2]) },
-      { label: "Time", value: (row) => row[3], minor: true },
+      { label: "Time", wide: true, value: (row) => row[3], cell: (row) => el("span", { class: "whole" }, row[3]) },
       { label: "Score", value: (row) => row[4], text: (row) => fixed(row[4], 2), right: true },
-      { label: "Decided by", value: (row) => row[5], minor: true },
-      { label: "Should be", value: (row) => row[6], text: (row) => `${number(row[6], 2)} ${row[6] === 1 ? "hop" : "hops"}`, right: true, minor: true },
-      { label: "Why", value: (row) => row[7], cell: (row) => el("div", { class: "words" }, row[7]) },
+      { label: "Decided by", value: (row) => row[5], cell: (row) => el("span", { class: "whole" }, row[5]) },
+      { label: "Why", wide: true, value: (row) => row[7], cell: (row) => el("div", { class: "words" }, row[7]) },
     ],
   }));
 }
@@ -72,7 +71,7 @@ function nodes() {
 }
 
 function fits() {
-  return section("Model", "When the network was fitted again, and why. Loss is that of answers on recent events.", table({
+  return section("Model", "When the network was fitted again, and why. The loss is measured on recent events.", table({
     label: "Fits", rows: page.fits, limit: 10,
     columns: [
       { label: "After event", value: (row) => row[0], text: (row) => whole(row[0]), right: true },
