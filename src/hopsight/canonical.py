@@ -271,6 +271,17 @@ class Events:
         kept = {name: each if each is None else each[chosen] for name, each in kept.items()}
         return replace(self, **kept)
 
+    def sums(self, chosen: NDArray[Any]) -> tuple[tuple[float, str | None], ...]:
+        """Return the sum of the known amounts of some events and its currency, for each currency."""
+        if self.amount is None:
+            return ()
+        chosen = chosen[np.isfinite(self.amount[chosen])]
+        kinds = np.zeros(chosen.size, dtype=np.int64) if self.currency is None else self.currency[chosen]
+        names = self.currencies or (None,)
+        return tuple(
+            (float(self.amount[chosen[kinds == kind]].sum()), names[kind] or None) for kind in np.unique(kinds).tolist()
+        )
+
     def renumbered(self, places: NDArray[Any]) -> Events:
         """Return the events of a graph in which node ``k`` is at ``places[k]``."""
         return replace(self, source=frozen(places[self.source]), target=frozen(places[self.target]))

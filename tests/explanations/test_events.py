@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hopsight.canonical import Events
 from hopsight.detectors.table import WEIGHTS
 from hopsight.explanations import Explanation
 from hopsight.explanations.events import Calendar, FlowReason, flow_reason, money, node_events
@@ -28,7 +29,7 @@ def said(kind: str, found: object, pattern: str | None = "%Y-%m-%d") -> tuple[st
 def burst(**changes: object) -> BurstFacts:
     usual = {
         "direction": "received", "n_events": 37, "n_new": 37, "first": MARCH, "last": MARCH + 5.4 * DAY, "usual": 4.0,
-        "usual_new": 2.2, "total": 34_810.0, "smallest": 880.0, "largest": 995.0, "currency": "EUR", "events": NOTHING,
+        "usual_new": 2.2, "sums": ((34_810.0, "EUR"),), "smallest": 880.0, "largest": 995.0, "events": NOTHING,
     }  # fmt: skip
     return BurstFacts(**usual | changes)  # type: ignore[arg-type]
 
@@ -50,11 +51,28 @@ def test_new_receivers_in_a_night_are_dated_as_in_the_file() -> None:
 
 
 def test_events_without_amounts_and_without_dates() -> None:
-    bare = burst(n_new=3, total=None, smallest=None, largest=None, currency=None, first=7.0, last=9.5)
+    bare = burst(n_new=3, sums=(), smallest=None, largest=None, first=7.0, last=9.5)
     assert said("burst", bare, None) == (
         "It received 37 events within 2.5 (7 to 9.5); 4 are usual.",
         "37 events received within 2.5",
     )
+
+
+def test_amounts_of_two_currencies_are_two_sums_and_small_ones_keep_their_digits() -> None:
+    both = burst(n_events=12, n_new=12, sums=((600.0, "EUR"), (96_000.0, "JPY")), smallest=None, largest=None)
+    assert said("burst", both) == (
+        "12 new senders sent it 600 EUR and 96,000 JPY within 6 days (2024-03-01 to 2024-03-06); 2 are usual.",
+        "12 new senders, 600 EUR and 96,000 JPY within 6 days",
+    )
+    small = burst(n_events=12, n_new=12, sums=((0.0108, "BTC"),), smallest=0.0009, largest=0.0009)
+    assert "sent it 0.0009 BTC within 6 days (2024-03-01 to 2024-03-06), 0.0108 BTC in all" in said("burst", small)[0]
+
+
+def test_one_date_far_from_all_others_does_not_make_numbers_of_them() -> None:
+    times = np.append(np.full(200, MARCH), -2.2e9)  # 1900
+    ends = np.arange(201), np.arange(1, 202)
+    graph = AttributedGraph.from_edges(*ends, np.ones((202, 1)), events=Events(*ends, time=times))
+    assert Calendar.of(graph).day(MARCH) == "2024-03-01"
 
 
 def test_what_came_in_went_out_again() -> None:
@@ -84,14 +102,14 @@ def test_a_circle_and_a_chain_name_who_passed_what_on() -> None:
 
 def test_an_unusual_amount_and_amounts_below_a_limit() -> None:
     found = AmountFacts(
-        "sent", 48_900.0, 121.7, 9, 3, MARCH + 45_240, 1000.0, 31, 880.0, 995.0, "received", "EUR", NOTHING
+        "sent", 48_900.0, 121.7, 9, 3, MARCH + 45_240, 1000.0, 31, 0, 880.0, 995.0, "received", "EUR", NOTHING
     )
     assert said("amount", found) == (
         "31 amounts it received lie just below 1,000 EUR (880 to 995). It sent 48,900 EUR to d on 2024-03-01 12:34; "
         "about 121.7 EUR is usual for it.",
         "31 amounts received just below 1,000 EUR",
     )
-    alone = AmountFacts("received", 48_900.0, 121.7, 2, 1, None, None, 0, None, None, None, None, NOTHING)
+    alone = AmountFacts("received", 48_900.0, 121.7, 2, 1, None, None, 0, 0, None, None, None, None, NOTHING)
     assert said("amount", alone) == (
         "It received 48,900 from b; about 121.7 is usual for it and others.",
         "received 48,900; about 121.7 is usual for it and others",
@@ -117,9 +135,7 @@ def test_the_first_amount_of_a_node_is_compared_with_those_of_others() -> None:
 def test_dates_without_an_hour_are_days() -> None:
     """Three invoices of one day, and a circle from one day to the next."""
     days = Calendar("%m/%d/%Y", whole_days=True)
-    same = burst(
-        n_events=3, n_new=3, first=MARCH, last=MARCH, total=9353.0, currency=None, smallest=3000.0, largest=3200.0
-    )
+    same = burst(n_events=3, n_new=3, first=MARCH, last=MARCH, sums=((9353.0, None),), smallest=3000.0, largest=3200.0)
     reason = flow_reason("burst", same, NAMES, days)
     assert reason.sentence == "3 new senders sent it 3,000 to 3,200 on 03/01/2024, 9,353 in all; 2 are usual."
     assert reason.in_short == "3 new senders, 9,353 within a day"

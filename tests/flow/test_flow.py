@@ -32,12 +32,26 @@ def test_a_burst_of_strangers_in_a_night_is_found_and_a_salary_day_is_not() -> N
     raw = flow_of(graph).raw[0]
     found = facts(graph, "burst", 0)
     assert (found.direction, found.n_events, found.n_new) == ("sent", 12, 12)
-    assert (found.total, found.smallest, found.largest) == (12 * 300.0 + 66.0, 300.0, 311.0)
+    assert (found.sums, found.smallest, found.largest) == (((12 * 300.0 + 66.0, None),), 300.0, 311.0)
     assert (found.first, found.last) == pytest.approx((START + 50.0 * DAY, START + 50.11 * DAY))
     beyond = flow_of(graph).beyond_usual(0, 1, 0)  # new partners that a node sent to within three hours
     assert beyond[0] == pytest.approx(2.0 * (np.sqrt(12.0) - np.sqrt(found.usual_new + 1.0)))
     assert raw[1] <= 0.0 or facts(graph, "burst", 1) is None
     assert raw[0] == np.nanmax(raw)
+
+
+def test_amounts_of_old_partners_and_of_other_currencies_are_not_added_to_those_of_new_ones() -> None:
+    """Eight new senders pay 10 each; one of a month before pays 5,000 six times, in the same two hours."""
+    old = [(10, 0, 10.0, 20.0)] + [(10, 0, 5000.0, 50.0 + k / 1000.0) for k in range(6)]
+    rows = old + [(20 + k, 0, 10.0, 50.03 + k / 1000.0) for k in range(8)]
+    found = facts(bank(rows, 40), "burst", 0)
+    assert (found.n_events, found.n_new, found.sums, found.largest) == (8, 8, ((80.0, None),), 10.0)
+    two = {"currency": np.arange(808) % 2, "currencies": ("EUR", "JPY")}
+    found = facts(bank(rows[7:], 40, **two), "burst", 0)
+    assert (found.sums, found.smallest, found.largest) == (((40.0, "EUR"), (40.0, "JPY")), None, None)
+    empty = [(source, target, np.nan, day) for source, target, _, day in rows[7:]]
+    found = facts(bank(empty, 40), "burst", 0)
+    assert (found.n_new, found.sums, found.smallest) == (8, (), None)
 
 
 def test_what_comes_in_and_goes_out_within_three_days_passes_through() -> None:

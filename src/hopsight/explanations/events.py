@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from hopsight.graph import AttributedGraph
 
 MOST_NAMES = 8  # of a chain
+FEW_FAR = 0.01  # share of dates that may be far from ours, such as 1900-01-01
+LAST_YEAR = 6e10  # seconds from 1970 to the years 68 and 3871, well within what can be written as a date
 NOTICEABLE = 1.0  # one ordinary node in ten
 UNUSUAL_EVENTS = {
     "burst": "one of many in a short time",
@@ -54,11 +56,11 @@ class Calendar:
 
     @classmethod
     def of(cls, graph: AttributedGraph) -> Calendar:
-        """Return how the times of a graph are written; numbers that look like UNIX seconds are dates."""
+        """Return how the times of a graph are written; numbers of which nearly all look like UNIX seconds are dates."""
         times = graph.events.time if graph.events is not None else graph.edge_time
         known = times[np.isfinite(times)] if times is not None else np.empty(0)
-        dated = known.size and UNIX[0] <= known.min() and known.max() <= UNIX[1]
-        if not dated:
+        far = (known < UNIX[0]) | (known > UNIX[1])
+        if not known.size or far.mean() > FEW_FAR or np.abs(known).max() > LAST_YEAR:
             return cls(None)
         return cls(graph.events.dates if graph.events else cls.pattern, bool((known % SECONDS_PER_DAY == 0).all()))
 
@@ -134,10 +136,11 @@ class Calendar:
 def money(*values: float | None, currency: str | None = None) -> str:
     """Return an amount, or the range from a smallest to a largest, with its currency.
 
-    >>> money(880.0, 995.5, currency="EUR"), money(5840.0), money(20.0, 20.0)
-    ('880 to 995.5 EUR', '5,840', '20')
+    >>> money(880.0, 995.5, currency="EUR"), money(5840.0), money(20.0, 20.0), money(0.00091234)
+    ('880 to 995.5 EUR', '5,840', '20', '0.0009123')
     """
-    texts = dict.fromkeys(number(round(value, 2)) for value in values if value is not None)
+    known = (value if value is None or abs(value) < 1.0 else round(value, 2) for value in values)
+    texts = dict.fromkeys(number(value) for value in known if value is not None)
     return " to ".join(texts) + (f" {printable(currency)}" if currency else "")
 
 
@@ -159,8 +162,9 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
         facts.n_new if new else facts.n_events
     )  # in a small graph the node may be the only one of its size
     usually = f"; {usual:,} {'is' if usual == 1 else 'are'} usual" if fewer else ""
-    amount = money(facts.smallest, facts.largest, currency=facts.currency)
-    total = "" if facts.total is None else money(facts.total, currency=facts.currency)
+    total = _totals(facts.sums)
+    only = facts.sums[0][1] if facts.sums else None
+    amount = total if facts.smallest is None else money(facts.smallest, facts.largest, currency=only)
     if new and received:
         who = plural(facts.n_new, "new sender")
         start = f"{who} sent it {amount}" if amount else f"{who} reached it"
@@ -170,9 +174,18 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
     else:
         what, did = plural(facts.n_events, "amount" if amount else "event"), "received" if received else "sent"
         who, start = f"{what} {did}", f"It {did} {what}" + (f" of {amount}" if amount else "")
-    in_all = f", {total} in all" if total and facts.n_events > 1 else ""
+    in_all = f", {total} in all" if total != amount else ""
     short = f"{who}, {total}" if total else who
     return f"{start} {when}{in_all}{usually}.", f"{short} {within}"
+
+
+def _totals(sums: Sequence[tuple[float, str | None]]) -> str:
+    """Return sums of amounts with their currencies.
+
+    >>> _totals([(600.0, "EUR"), (96000.0, "JPY")])
+    '600 EUR and 96,000 JPY'
+    """
+    return " and ".join(money(total, currency=currency) for total, currency in sums)
 
 
 def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
@@ -205,7 +218,8 @@ def _amount(facts: AmountFacts, names: Any, calendar: Calendar) -> tuple[str, st
         limit, range_ = money(facts.limit, currency=facts.currency), money(facts.smallest, facts.largest)
         what = plural(facts.n_near, "amount")
         lie = "lies" if facts.n_near == 1 else "lie"
-        sentences.append(f"{what} it {facts.near_direction} {lie} just below {limit} ({range_}).")
+        more = f", and {facts.n_regular:,} more between ends that know each other" if facts.n_regular else ""
+        sentences.append(f"{what} it {facts.near_direction} {lie} just below {limit} ({range_}){more}.")
         shorts.append(f"{what} {facts.near_direction} just below {limit}")
     if facts.value is not None and facts.usual is not None and facts.partner is not None:
         value, usual = (money(each, currency=facts.currency) for each in (facts.value, facts.usual))
@@ -292,13 +306,8 @@ def exchanged(graph: AttributedGraph, members: Any) -> str:
     rows = np.flatnonzero(inside[events.source] & inside[events.target])
     if not rows.size:
         return ""
-    sums = []
-    if events.amount is not None:
-        kinds = np.zeros(rows.size, dtype=np.int64) if events.currency is None else events.currency[rows]
-        for kind in np.unique(kinds).tolist():
-            name = None if events.currency is None else events.currencies[kind]
-            sums.append(money(float(np.nansum(events.amount[rows[kinds == kind]])), currency=name))
-    what = f"{' and '.join(sums)} in {plural(rows.size, 'event')}" if sums else plural(rows.size, "event")
+    sums = _totals(events.sums(rows))
+    what = f"{sums} in {plural(rows.size, 'event')}" if sums else plural(rows.size, "event")
     times = events.time[rows] if events.time is not None else np.empty(0)
     times = times[np.isfinite(times)]
     when = f" ({Calendar.of(graph).span(float(times.min()), float(times.max()))})" if times.size else ""

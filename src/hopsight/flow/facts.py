@@ -39,17 +39,18 @@ class BurstFacts:
     direction
         ``"sent"`` or ``"received"``.
     n_events, n_new
-        Number of events in that time, and of those with a partner that it had no event with before.
+        Number of events in that time, and of partners that it had no event with before. If these are at least half as
+        many, the events are those with them alone.
     first, last
         Time of the first and of the last of them.
     usual
         Usual number of events in the busiest such time of a node with as many events at other times.
     usual_new
         The same for new partners.
-    total, smallest, largest
-        Sum, smallest and largest of their amounts; None without amounts.
-    currency
-        The currency that all of them are in; None if there is none, or several.
+    sums
+        Sum of their amounts and its currency (None without one), for each currency; empty without amounts.
+    smallest, largest
+        Smallest and largest of their amounts; None without amounts, and with several currencies.
     events
         Their positions.
     """
@@ -61,10 +62,9 @@ class BurstFacts:
     last: float
     usual: float
     usual_new: float
-    total: float | None
+    sums: tuple[tuple[float, str | None], ...]
     smallest: float | None
     largest: float | None
-    currency: str | None
     events: IntArray
 
 
@@ -145,6 +145,8 @@ class AmountFacts:
         Its time; None without times.
     limit, n_near, smallest, largest
         The round limit, and number, smallest and largest of the amounts just below it; None and 0 without any.
+    n_regular
+        Number of such amounts between ends that have known each other for two weeks, which do not count.
     near_direction
         Whether those were ``"sent"`` or ``"received"``; None without any.
     currency
@@ -161,6 +163,7 @@ class AmountFacts:
     time: float | None
     limit: float | None
     n_near: int
+    n_regular: int
     smallest: float | None
     largest: float | None
     near_direction: str | None
@@ -196,19 +199,22 @@ def _burst(flow: Flow, node: int) -> BurstFacts:
     rows = rows[flow.time[rows] <= flow.time[rows[0]] + WIDTHS[width]]
     others = flow.others(way, flow.windows[way][series][width])[[node]]
     usual = [float(usual_count(flow.usual.counts[way, each, width], others)[0]) for each in (0, 1)]
-    amount = None if flow.events.amount is None else flow.events.amount[rows]
+    new = rows[flow.is_new[rows]]
+    if 2 * new.size >= rows.size:
+        rows = rows[np.isin(flow.first[rows], new)]
+    sums = flow.events.sums(rows)
+    amount = flow.events.amount[rows] if len(sums) == 1 else None
     return BurstFacts(
         ("sent", "received")[way],
         rows.size,
-        int(flow.is_new[rows].sum()),
+        new.size,
         _time(flow, rows[0]),
         _time(flow, rows[-1]),
         usual[0],
         usual[1],
-        None if amount is None else float(np.nansum(amount)),
+        sums,
         None if amount is None else float(np.nanmin(amount)),
         None if amount is None else float(np.nanmax(amount)),
-        flow.currency_of(rows),
         flow.order[rows],
     )
 
@@ -272,11 +278,12 @@ def _amount(flow: Flow, node: int) -> AmountFacts:
     mine = rows[way]
     row = int(mine[np.argmax(flow.unlike[mine])]) if mine.size and flow.unlike[mine].max() > 0.0 else None
     digits, which, near_way = (values[account] for values in flow.below_limits)
-    near = np.empty(0, dtype=np.int64)
+    near, n_regular = np.empty(0, dtype=np.int64), 0
     if digits > 0.0:
         near = rows[near_way]
         limit, below = flow.near_limit
-        near = near[(limit[near] == which) & (below[near] == 1) & ~flow.is_known[near]]
+        near = near[(limit[near] == which) & (below[near] == 1)]
+        n_regular, near = int(flow.is_known[near].sum()), near[~flow.is_known[near]]
     usual, n_earlier = (None, 0) if row is None else _usual_amount(flow, mine, row)
     shown = np.unique(np.concatenate([near, [] if row is None else [row]]).astype(np.int64))
     values = flow.events.amount[near]
@@ -289,6 +296,7 @@ def _amount(flow: Flow, node: int) -> AmountFacts:
         None if row is None or flow.events.time is None else _time(flow, row),
         limit_value(int(which)) if near.size else None,
         near.size,
+        n_regular,
         float(values.min()) if near.size else None,
         float(values.max()) if near.size else None,
         ("sent", "received")[int(near_way)] if near.size else None,

@@ -584,7 +584,7 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
                 shown = rules.filled(column)[0]
                 notice(f"Column {name!r} holds text, such as {shown!r}, and is read as categories.", notices)
         elif rules.is_dates(holds):
-            _put_dates(column, holds, found)
+            _put_dates(column, holds, found, notices)
         elif holds == "empty":
             rules.leave_out(name, rules.NO_VALUE, notices)
         else:
@@ -628,12 +628,12 @@ def _put_numbers(column: pl.Series, kind: str, found: EdgeColumns, notices: list
 def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -> None:
     """Add a column of times: numbers as they are, dates and finer units than seconds as seconds."""
     if column.dtype.is_temporal():
-        _put_dates(column, "dates", found)
+        _put_dates(column, "dates", found, notices)
         return
     words = column.cast(pl.String)
     holds = "numbers" if column.dtype.is_numeric() else rules.text_kind(words, notices)
     if rules.is_dates(holds):
-        _put_dates(words, holds, found)
+        _put_dates(words, holds, found, notices)
         return
     if holds != "numbers":
         problem = "is not a time; write numbers, or dates such as 2024-05-31 17:30"
@@ -650,8 +650,9 @@ def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None)
         notice(f"Read the times in column {column.name!r}, such as {first:.0f}, as {unit}.", notices)
 
 
-def _put_dates(column: pl.Series, kind: str, found: EdgeColumns) -> None:
+def _put_dates(column: pl.Series, kind: str, found: EdgeColumns, notices: list[str] | None) -> None:
     order = rules.SLASHED.get(kind)
+    rules.notice_offsets(column, notices)
     found.times[column.name] = rules.as_seconds(column, order)
     found.dated[column.name] = rules.date_pattern(column, order)
 

@@ -293,6 +293,22 @@ def date_pattern(column: pl.Series, order: str | None) -> str:
     return "%d.%m.%Y" if re.match(_GERMAN_DATE, first) else "%Y/%m/%d" if re.match(r"\d{4}/", first) else "%Y-%m-%d"
 
 
+def notice_offsets(column: pl.Series, notices: list[str] | None) -> None:
+    """Say that times with an offset, such as 17:30+02:00, are shown in UTC, where the clock and perhaps the day differ.
+
+    >>> kept: list[str] = []
+    >>> for text in ("2024-05-31", "2024-05-31T17:30Z", "2024-05-31 17:30+02:00"):
+    ...     notice_offsets(pl.Series("time", [text]), kept)
+    >>> kept
+    ["Times of column 'time' have offsets from UTC and are shown in UTC."]
+    """
+    kind = column.dtype
+    zone = kind.time_zone if isinstance(kind, pl.Datetime) else None
+    written = kind == pl.String and bool(column.str.contains(r":\d\d(?:\.\d+)?\s*[+-](?:\d\d:?[1-9]|\d?[1-9])").any())
+    if written or zone not in (None, "UTC"):
+        notice(f"Times of column {column.name!r} have offsets from UTC and are shown in UTC.", notices)
+
+
 def as_seconds(column: pl.Series, order: str | None = None) -> pl.Series:
     """Return dates and times as seconds since 1970 (of a time of day: since midnight), null where there is none.
 

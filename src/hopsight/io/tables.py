@@ -565,12 +565,15 @@ def _codes(table: Table, names: Sequence[str], named: Sequence[str | None], noti
 
 
 def _without_footer(rows: pl.DataFrame, ends: Sequence[str], notices: list[str] | None) -> pl.DataFrame:
-    """Leave out a last row without any cell beside its ends, unlike all others, such as ``EOF|25690 records``."""
+    """Leave out a last row without any cell beside two ends that no other row has, such as ``EOF|25690 records``."""
     others = [name for name in rows.columns if name not in ends]
     if len(others) < 2 or rows.height < LEAST_ROWS:
         return rows
     bare = rows.select(pl.all_horizontal(pl.col(others).is_null())).to_series()
     if not bare[-1] or bare.sum() > 1:
+        return rows
+    last, known = rows.row(-1, named=True), rows.head(-1)
+    if any((known[name] == last[end]).any() for name in ends for end in ends if known.schema[name] == rows.schema[end]):
         return rows
     words = " and ".join(shortened(rows[name][-1]) for name in ends)
     notice(f"Left out the last row, {words}, which has no other cell.", notices)

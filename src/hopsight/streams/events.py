@@ -20,6 +20,7 @@ from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column, read_flags
 from hopsight.io.notices import notice
 from hopsight.io.rules import (
+    MOST_WRONG,
     WEIGHT_NAMES,
     WRITTEN,
     are_currencies,
@@ -114,9 +115,12 @@ def sorted_events(
     try:
         with reading(source):
             table = open_table(source, header=columns.header)
+            continues = columns.times is not None
+            if continues and (missing := [name for name in columns.names if name not in table.names]):
+                raise ValueError(f"it has no column {missing[0]!r}: new events need the columns of the stream")
             columns = _find(table, columns)
             n_rows, kinds = 0, {"source": pl.Int64, "target": pl.Int64}
-            for part, (rows, n_read) in enumerate(_blocks(table, columns)):
+            for part, (rows, n_read) in enumerate(_blocks(table, columns, continues)):
                 n_rows += n_read
                 kinds = {name: kind for name, kind in kinds.items() if rows[name].dtype == kind}
                 texts = rows.with_columns(pl.col("source", "target").cast(pl.String))
@@ -284,8 +288,11 @@ def _in_time(
     return parts.filter(inside), middle["size"] - far.height
 
 
-def _blocks(table: Table, columns: Columns) -> Iterator[tuple[pl.DataFrame, int]]:
-    """Yield blocks of checked rows that have ids and a time, and how many rows with ids there were."""
+def _blocks(table: Table, columns: Columns, continues: bool) -> Iterator[tuple[pl.DataFrame, int]]:
+    """Yield blocks of checked rows that have ids and a time, and how many rows with ids there were.
+
+    If the table ``continues`` a stream, an earlier one has decided how times and amounts are written.
+    """
     first, lacking, wrong = 0, list[int](), {"time": _Wrong(), "number": _Wrong()}
     for frame in table.blocks(columns.names, CHUNK, text=columns.as_text):
         n_before = len(lacking)
@@ -300,6 +307,11 @@ def _blocks(table: Table, columns: Columns) -> Iterator[tuple[pl.DataFrame, int]
     if lacking:
         ids.notice_missing(len(lacking), lacking[0] - 1, None)
     for noun, found in wrong.items():
+        if continues and found.n_wrong > MOST_WRONG * found.n_filled:
+            raise ValueError(
+                f"{found.where} is not a {noun} as the stream has them: write new events as those of its first file, "
+                "or start a new stream with hopsight stream"
+            )
         if found.where:
             settle(found.name, found.where, (found.n_wrong, found.n_filled), noun, None)
 

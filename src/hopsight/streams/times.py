@@ -39,6 +39,7 @@ def time_form(table: Table, name: str) -> str:
     column = table.read([name], text=())[name]
     if not len(column):
         raise ValueError(NO_EVENTS)
+    rules.notice_offsets(column, None)
     kind = rules.text_kind(column, []) if column.dtype == pl.String else None
     if kind in rules.SLASHED:
         return _stated(rules.SLASHED[kind], column)
