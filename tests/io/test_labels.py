@@ -34,6 +34,12 @@ def test_a_mapping_a_series_a_table_and_a_file_say_the_same(graph: AttributedGra
         assert words(found) == {0: "normal", 1: "anomalous"} and found.unsure.tolist() == [2]
 
 
+def test_ids_of_labels_are_read_as_those_of_the_graph(graph: AttributedGraph, tmp_path: Path) -> None:
+    (tmp_path / "cases.csv").write_text("node,verdict\n ann ,normal\n7.0,anomalous\n")
+    for source in (tmp_path / "cases.csv", {" ann ": "normal", 7.0: "anomalous"}):
+        assert words(read_labels(source, graph)) == {0: "normal", 2: "anomalous"}
+
+
 @pytest.mark.parametrize(
     ("bad", "good"),
     [("yes", "no"), (1, 0), (1.0, 0.0), (True, False), ("TRUE", "false"), ("fraud", "regular"), ("weird", "Legit")],

@@ -164,6 +164,20 @@ def test_every_type_is_fitted_to_what_it_sees() -> None:
         hs.explain(model, "user:1")
 
 
+def test_a_node_whose_surroundings_lack_a_relation_is_explained_after_learning() -> None:
+    """User 0 knows two others, far from the users who work together."""
+    rng = np.random.default_rng(0)
+    users = pl.DataFrame({"id": np.arange(60), "age": rng.normal(size=60), "size": rng.normal(size=60)})
+    knows = pl.DataFrame({"a": np.arange(30), "b": (np.arange(30) + 1) % 30})
+    works = pl.DataFrame({"a": rng.integers(30, 60, 80), "b": rng.integers(30, 60, 80)})
+    edges = {("user", "knows", "user"): knows, ("user", "works with", "user"): works}
+    graph = hs.load(nodes={"user": users}, edges=edges, notices=[])
+    labels = {at: "anomalous" if at < 6 else "normal" for at in range(0, 60, 2)}
+    taught = hs.CrossHCM(**hs.CrossHCM.quick).fit(graph).learn(labels)
+    mine = np.flatnonzero((graph.edges == 0).any(axis=0))
+    assert np.isfinite(taught.score_without(graph, 0, mine[:1]))
+
+
 def test_rows_that_name_a_node_again_are_not_counted_as_other_nodes(tmp_path: Path) -> None:
     """Each of 30 users paid 4 shops twice, user 3 paid 8 shops twice and 2 once: 10 shops in 18 rows."""
     shops = {user: [f"s{(user + place) % 20}" for place in range(4)] * 2 for user in range(30)}

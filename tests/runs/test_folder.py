@@ -81,6 +81,15 @@ def test_a_file_beside_an_earlier_run_that_it_did_not_write_is_not_overwritten(t
     assert (tmp_path / "model").read_text() == "mine" and (tmp_path / "scores.csv").read_text() == "ours"
 
 
+def test_a_table_that_was_changed_since_a_run_is_not_overwritten(tmp_path: Path) -> None:
+    write_run(tmp_path, "ours")
+    write_run(tmp_path, "again")
+    (tmp_path / "scores.csv").write_text("again, and a note of mine")
+    with pytest.raises(ValueError, match=r"has scores\.csv, which was changed since hopsight wrote it: move or delete"):
+        write_run(tmp_path, "third")
+    assert (tmp_path / "scores.csv").read_text() == "again, and a note of mine"
+
+
 def test_a_killed_run_does_not_make_other_files_ours(tmp_path: Path) -> None:
     (tmp_path / STAGING).mkdir()
     (tmp_path / "scores.csv").write_text("mine")

@@ -96,7 +96,6 @@ from hopsight.hcm.views import (
 from hopsight.hops.pool import POOL_PER_FOLD, PairPool, pair_pool
 from hopsight.io import graph_of
 from hopsight.io.derive import COUNTS, STRUCTURE, is_derived
-from hopsight.io.typed import with_relations
 from hopsight.nn.device import resolve_device
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
 from hopsight.preprocess.similarity import References
@@ -1004,8 +1003,8 @@ class CrossHCM(Detector):
             part.edges[0], part.edges[1], part.with_zeros(attributes), directed=graph.directed, edge_weight=weight
         )
         if graph.edge_relation is not None:
-            codes = graph.edge_relation[part.positions]
-            near = with_relations(near, part.edges[0], part.edges[1], codes, graph.relation_names)
+            codes = graph.edge_relation[part.positions]  # all relations have features, also those that are not here
+            near = replace(near, edge_relation=codes, relation_names=graph.relation_names)
         strengths = {kind: values[part.nodes].copy() for kind, values in self.evidence_.items()}
         scores = vars(self)["before_"]["decision_score_"][part.nodes].copy()
         for kind, values in evidence.items():

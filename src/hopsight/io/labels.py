@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -214,13 +215,25 @@ def read_nodes(path: str | Path, graph: AttributedGraph) -> NDArray[np.int64]:
 
 
 def position_of(graph: AttributedGraph, node: Hashable) -> int:
-    """Return the position of a node; a leading ``'`` that protects a cell from spreadsheets is taken off."""
+    """Return the position of a node, whose id may have spaces around it, ``.0`` at its end, or a ``'`` before it.
+
+    The latter protects a cell from spreadsheets.
+    """
     try:
         return graph.index_of(node)
     except ValueError:
-        if not (isinstance(node, str) and node.startswith("'")):
+        if not isinstance(node, str | float) or (plain := as_id(str(node))) == node:
             raise
-        return graph.index_of(node[1:])
+        return graph.index_of(plain)
+
+
+def as_id(text: str) -> str:
+    """Return the id that a cell of a file of labels means.
+
+    >>> [as_id(text) for text in (" A1 ", "5.0", "'-7", "1.05")]
+    ['A1', '5', '-7', '1.05']
+    """
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", text.strip().removeprefix("'"))
 
 
 def edge_position(graph: AttributedGraph, pair: Any) -> int:
@@ -301,7 +314,7 @@ def _columns(table: Any, name: str, graph: AttributedGraph, anomalous_value: obj
 
 def _are_nodes(column: Iterable[Any], graph: AttributedGraph) -> bool:
     """Return whether most values of a column are node ids."""
-    values = [str(value).strip() for value in column]
+    values = [as_id(str(value)) for value in column]
     known = {str(node) for node in graph.node_ids.tolist()}
     return sum(value in known for value in values) > len(values) / 2
 

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +29,7 @@ ALERTS, WINDOWS, TRAJECTORIES, STATE = "alerts.csv", "windows.csv", "trajectorie
 OVER_TIME_FILES = (ALERTS, WINDOWS, TRAJECTORIES, STATE)  # only a run over time has them
 OVER_TIME = TRAJECTORIES  # by which it is recognized
 FORMAT = "hopsight-run"  # the first value in run.json
-WRITTEN = "files"  # the value in run.json that lists the files of the run
+WRITTEN = "files"  # the value in run.json that lists the files of the run, with the SHA-256 of those that people edit
 REDACTED, KEY = "report-redacted.html", "redacted.csv"
 LEARNED = "scores-learned.csv"  # the ranking that a review has learned
 LATER = (REDACTED, KEY, LEARNED)  # what may be added to a finished run
@@ -168,7 +168,7 @@ def _locked_file(folder: Path) -> IO[str]:
 
 
 def _refuse_foreign(folder: Path, names: Collection[str]) -> None:
-    """Refuse to overwrite the user's own files, which are all but those that an earlier run wrote."""
+    """Refuse to overwrite the user's own files: those that no earlier run wrote, and tables that were changed since."""
     if (folder / STAGING / PUBLISHING).exists():
         return
     ours = _written(folder)
@@ -176,25 +176,30 @@ def _refuse_foreign(folder: Path, names: Collection[str]) -> None:
     foreign = [name for name in (*names, *inside) if name not in ours and os.path.lexists(folder / name)]
     if foreign:
         raise ValueError(f"{folder} already has {foreign[0]}, which hopsight did not write: choose another folder")
+    for name, digest in ours.items():
+        file = folder / name
+        if name in names and digest and file.is_file() and not file.is_symlink() and checksum(file) != digest:
+            changed = f"{folder} has {name}, which was changed since hopsight wrote it"
+            raise ValueError(f"{changed}: move or delete it, or choose another folder")
 
 
-def _written(folder: Path) -> Collection[str]:
+def _written(folder: Path) -> Mapping[str, str | None]:
     """Return the files of a finished run, as its record lists them."""
     try:
         record = json.loads(read_regular(folder / RECORD))
     except (OSError, ValueError, RecursionError):
-        return ()
+        return {}
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        return ()
+        return {}
     listed = record.get(WRITTEN)
-    return listed if isinstance(listed, list) else ()
+    return listed if isinstance(listed, dict) else {}
 
 
 def adopt(folder: Path, *names: str) -> bytes:
     """List files that are added to a finished run in its record, unless they are the user's own; return the record."""
     _refuse_foreign(folder, names)
     record = json.loads(read_regular(folder / RECORD))
-    record[WRITTEN] = sorted({*record.get(WRITTEN, ()), *names})
+    record[WRITTEN] = {**record.get(WRITTEN, {}), **dict.fromkeys(names)}
     with replacing(folder / RECORD) as file:
         write_record(file, record)
     return read_regular(folder / RECORD)
@@ -218,8 +223,11 @@ def write_record(path: Path, record: dict[str, Any]) -> None:
     """
     whole = {"format": FORMAT, "version": VERSION} | record
     if path.parent.name == STAGING:
-        staged = {each.relative_to(path.parent).as_posix() for each in path.parent.rglob("*")}
-        whole[WRITTEN] = sorted({*staged, RECORD} - {PUBLISHING})
+        staged = {each.relative_to(path.parent).as_posix(): each for each in path.parent.rglob("*")}
+        whole[WRITTEN] = {
+            name: checksum(staged[name]) if name.endswith(".csv") else None
+            for name in sorted({*staged, RECORD} - {PUBLISHING})
+        }
     with naming(path):
         path.write_text(json.dumps(plain(whole), indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8")
 

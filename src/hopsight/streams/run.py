@@ -21,6 +21,7 @@ from hopsight.runs.folder import (
     STATE,
     TRAJECTORIES,
     WINDOWS,
+    WRITTEN,
     Stages,
     checksums,
     claim,
@@ -167,7 +168,8 @@ def watch(
             show.say(f"{path} was processed already: nothing to do")
         journal.show_open(open_rows(state))
         if record.get("n_events") != int(state.memory.clock[EVENTS]):  # also if a killed process left it so
-            write_summary(folder, state, {**record, "updated": now()}, request["top"])
+            ours = dict.fromkeys(record[WRITTEN])  # the state knows which of them were changed
+            write_summary(folder, state, {**record, "updated": now(), WRITTEN: ours}, request["top"])
         n_events, n_alerts, n_late = (last - first for last, first in zip(_counts(state), before, strict=True))
     if n_late:
         show.say(f"{plural(n_late, 'event')} came late and got the latest time so far")
