@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hopsight.canonical import Events
 from hopsight.detectors.table import WEIGHTS
 from hopsight.explanations import Explanation
 from hopsight.explanations.events import Calendar, FlowReason, flow_reason, money, node_events
@@ -66,13 +65,6 @@ def test_amounts_of_two_currencies_are_two_sums_and_small_ones_keep_their_digits
     )
     small = burst(n_events=12, n_new=12, sums=((0.0108, "BTC"),), smallest=0.0009, largest=0.0009)
     assert "sent it 0.0009 BTC within 6 days (2024-03-01 to 2024-03-06), 0.0108 BTC in all" in said("burst", small)[0]
-
-
-def test_one_date_far_from_all_others_does_not_make_numbers_of_them() -> None:
-    times = np.append(np.full(200, MARCH), -2.2e9)  # 1900
-    ends = np.arange(201), np.arange(1, 202)
-    graph = AttributedGraph.from_edges(*ends, np.ones((202, 1)), events=Events(*ends, time=times))
-    assert Calendar.of(graph).day(MARCH) == "2024-03-01"
 
 
 def test_what_came_in_went_out_again() -> None:

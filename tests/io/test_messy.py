@@ -294,3 +294,53 @@ def test_a_second_time_is_not_summed_and_a_footer_is_no_edge(tmp_path: Path) -> 
     assert not any("last row" in each for each in loaded(path)[1])
     assert not [name for name in graph.attribute_names if "Unix" in name and ("sum" in name or "mean" in name)]
     assert graph.edge_attribute_names == ()
+
+
+def test_a_refund_does_not_make_amounts_useless(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "from,to,amount,date", "{a},{b},{i}.5,2024-03-{day:02}")
+    path.write_text(path.read_text().replace(",3.5,", ",-3.5,"))
+    graph, notices = loaded(path)
+    assert "1 negative amount in column 'amount': it counts as if the amount were unknown." in notices
+    assert np.isnan(graph.events.amount).sum() == 1 and np.nansum(graph.events.amount) == 12 * 11 / 2 + 6 - 3.5
+
+
+@pytest.mark.parametrize("odd", ["1900-01-01", "9999-12-31", "2129-01-01"])
+def test_a_date_far_from_all_others_is_set_aside(odd: str, tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "from,to,amount,date", "{a},{b},{i}.5,2024-03-{day:02}")
+    path.write_text(path.read_text().replace("2024-03-04", odd))
+    graph, notices = loaded(path)
+    assert f"Column 'date', row 4: '{odd}' is far from all other times; it counts as empty." in notices
+    assert sorted(graph.events.time[np.isfinite(graph.events.time)]) == [MARCH + i * DAY for i in range(12) if i != 3]
+
+
+def test_seconds_among_milliseconds_are_set_aside(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "from,to,ts", "{a},{b},17092512{i:02}000")
+    path.write_text(path.read_text().replace("1709251203000", "1709251203"))
+    graph, notices = loaded(path)
+    assert any("row 4: '1709251203' is far from all other times" in each for each in notices)
+    assert np.nanmin(graph.events.time) == MARCH and np.nanmax(graph.events.time) == MARCH + 11
+
+
+def test_phone_numbers_are_no_quantities_and_an_iban_is_no_name(tmp_path: Path) -> None:
+    edges = table(tmp_path / "a.csv", "from,to", "{a},{b}")
+    rows = [
+        f"{name},+48 796 158 51{i},{600 + i} 100 20{i},DE{i}0500105175407324{i},{i}" for i, name in enumerate(PEOPLE)
+    ]
+    (tmp_path / "n.csv").write_text("\n".join(["id,Telefon,Mobile,IBAN,age", *rows]) + "\n")
+    graph, notices = loaded(edges, nodes=str(tmp_path / "n.csv"))
+    assert {"Telefon", "Mobile"}.isdisjoint(graph.attribute_names) and graph.node_names is None
+    assert not any("name of each node" in each for each in notices)
+
+
+def test_polish_text_is_not_read_as_western_european(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "Kupujący;Sprzedający;Łódź", "{a};{b};{i}")
+    path.write_bytes(path.read_text().encode("cp1250"))
+    _, notices = loaded(path)
+    assert "Read edges from column 'Kupujący' to column 'Sprzedający'." in notices
+    assert any(each.startswith("Read a.csv as Windows-1250, because it is not UTF-8; ") for each in notices)
+
+
+def test_points_that_may_separate_thousands_are_named(tmp_path: Path) -> None:
+    for cell, is_doubtful in (("1{end}.500", True), ("1{end}.50", False), ("0.{i}25", False)):
+        notices = loaded(table(tmp_path / "a.csv", "from;to;amount", f"{{a}};{{b}};{cell}"))[1]
+        assert any("if the point separates thousands" in each for each in notices) == is_doubtful

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from hopsight.graph import AttributedGraph
 
 MOST_NAMES = 8  # of a chain
-FEW_FAR = 0.01  # share of dates that may be far from ours, such as 1900-01-01
-LAST_YEAR = 6e10  # seconds from 1970 to the years 68 and 3871, well within what can be written as a date
 NOTICEABLE = 1.0  # one ordinary node in ten
 UNUSUAL_EVENTS = {
     "burst": "one of many in a short time",
@@ -56,11 +54,10 @@ class Calendar:
 
     @classmethod
     def of(cls, graph: AttributedGraph) -> Calendar:
-        """Return how the times of a graph are written; numbers of which nearly all look like UNIX seconds are dates."""
+        """Return how the times of a graph are written; numbers that look like UNIX seconds are dates."""
         times = graph.events.time if graph.events is not None else graph.edge_time
         known = times[np.isfinite(times)] if times is not None else np.empty(0)
-        far = (known < UNIX[0]) | (known > UNIX[1])
-        if not known.size or far.mean() > FEW_FAR or np.abs(known).max() > LAST_YEAR:
+        if not known.size or known.min() < UNIX[0] or known.max() > UNIX[1]:
             return cls(None)
         return cls(graph.events.dates if graph.events else cls.pattern, bool((known % SECONDS_PER_DAY == 0).all()))
 

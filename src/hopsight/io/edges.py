@@ -69,6 +69,7 @@ AMOUNTS = {
     "type", "status", "year", "month", "hour", "saldo",
 }  # fmt: skip
 MOST_CURRENCIES = 200  # there are some 180
+MOST_NEGATIVE = 0.2  # share of amounts that may be negative, such as refunds
 MOST_RATINGS = 20  # different values of a weight that may be a rating or a count
 _LATIN = re.compile(r"[a-zà-žß]+")
 
@@ -337,7 +338,7 @@ class EdgeColumns:
     def amount(self) -> str | None:
         """The column that says how much an event is about: one that is called so, or the weight of rows with a time.
 
-        Its numbers are not negative. A weight has more different values than a rating.
+        Few of its numbers are negative, and none of a weight, which has more different values than a rating.
         """
         named = [name for name in self.numbers if is_money_name(name)]
         named = sorted(named, key=lambda name: name != self.weight)
@@ -345,8 +346,12 @@ class EdgeColumns:
         return next((name for name in [*named, *weight] if _are_amounts(self.numbers[name], name)), None)
 
     def events(self, source: NDArray[Any], target: NDArray[Any]) -> Events | None:
-        """Return the rows as events if they have an amount or a time; self-loops are left out."""
+        """Return the rows as events if they have an amount or a time; self-loops are left out.
+
+        A negative amount, such as a refund, is unknown: who paid whom is not.
+        """
         amount = None if self.amount is None else self.numbers[self.amount].to_numpy()
+        amount = None if amount is None else np.where(amount < 0.0, np.nan, amount)
         time = None if self.time is None or self.time not in self.times else self.times[self.time].to_numpy()
         if amount is None and time is None:
             return None
@@ -411,6 +416,11 @@ class EdgeColumns:
         if roles:
             said = ", ".join(f"{name!r} as the {role}" for role, name in roles.items())
             notice(f"Read column {said} of each edge.", notices)
+        if self.amount is not None and (n_negative := int((self.numbers[self.amount] < 0.0).sum())):
+            what = f"{plural(n_negative, 'negative amount')} in column {self.amount!r}"
+            notice(
+                f"{what}: {'it counts' if n_negative == 1 else 'they count'} as if the amount were unknown.", notices
+            )
         if self.amount is None or self.currency is None or len(self._scales[1]) < 2:
             return
         currencies = sorted(self._scales[1])
@@ -452,8 +462,8 @@ def _are_called_currencies(name: str, words: pl.Series) -> bool:
 
 def _are_amounts(column: pl.Series, name: str) -> bool:
     known = column.drop_nulls()
-    least = 1 if is_money_name(name) else MOST_RATINGS
-    return len(known) > 0 and float(known.min()) >= 0.0 and known.n_unique() > least  # type: ignore[arg-type]
+    least, most = (1, MOST_NEGATIVE) if is_money_name(name) else (MOST_RATINGS, 0.0)
+    return len(known) > 0 and int((known < 0.0).sum()) <= most * len(known) and known.n_unique() > least
 
 
 def edge_columns(
@@ -496,8 +506,27 @@ def edge_columns(
     if clock is not None and time is not None and time in found.dated:
         found.times[time] += _seconds_of_day(frame[clock], notices).fill_null(0.0)
         notice(f"Added the time of day in column {clock!r} to the date in column {time!r}.", notices)
+    if time is not None and time in found.times:
+        found.times[time] = _without_far_times(found, frame[time], notices)
     found.notice_guesses((weight_column, time_column), notices)
     return found
+
+
+def _without_far_times(found: EdgeColumns, column: pl.Series, notices: list[str] | None) -> pl.Series:
+    """Return times without those far outside the span of 90% of them, such as 1900-01-01 and 9999-12-31."""
+    seconds = found.times[column.name]
+    known = seconds.drop_nulls()
+    low, high = known.quantile(0.05, "higher"), known.quantile(0.95, "lower")
+    if low is None or high is None:
+        return seconds
+    dated = column.name in found.dated or low > rules.UNIX[0]
+    far = rules.far_times(seconds, low, high, dated=dated).fill_null(False)
+    if far.any():
+        where = rules.place(column.cast(pl.String), int(far.arg_true()[0]))
+        more = plural(int(far.sum()) - 1, "other time")
+        them = "it counts" if far.sum() == 1 else f"it and {more} count"
+        notice(f"C{where[1:]} is far from all other times; {them} as empty.", notices)
+    return seconds.set(far, None)
 
 
 def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:

@@ -443,7 +443,9 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
     for name in sorted(names, key=lambda name: normalized_name(name) not in NAME_NAMES):
         values = column(name)
         least = 2 if normalized_name(name) in NAME_NAMES else LEAST_ROWS
-        is_text = values.dtype == pl.String and len(values) >= least and not is_row_id_name(name)
+        is_text = (
+            values.dtype == pl.String and len(values) >= least and not (is_row_id_name(name) or is_code_name(name))
+        )
         is_unique = is_text and not values.null_count() and values.n_unique() == len(values)
         if is_unique and not _are_values(values) and not _are_sentences(values):
             notice(f"Used column {name!r} as the name of each node.", notices)

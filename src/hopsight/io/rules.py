@@ -19,8 +19,8 @@ _SUSPICION = re.compile(  # stems in common languages; the words for yes and no 
     "fraud|frode|betrug|bedrog|oszust|estaf|suspe|sospe|sospet|verd[aä]cht|scam|laundering|мошен|欺诈|詐欺|사기"
 )
 CODE_WORDS = {
-    "id", "ids", "account", "acct", "iban", "imei", "imsi", "msisdn", "phone", "port", "zip", "zipcode", "postcode",
-    "plz", "code", "number", "ref", "reference", "block", "blockno", "nonce",
+    "id", "ids", "account", "acct", "iban", "imei", "imsi", "msisdn", "phone", "telephone", "mobile", "telefon", "tel",
+    "port", "zip", "zipcode", "postcode", "plz", "code", "number", "ref", "reference", "block", "blockno", "nonce",
 }  # fmt: skip
 WEIGHT_NAMES = ("hopsight_weight", "weight", "weights", "edge_weight")
 TIME_NAMES = (
@@ -154,6 +154,7 @@ _ENGLISH = {  # 31 May 2024, 31-May-2024 and May 31, 2024
     rf"{_WEEKDAY}({'|'.join(_MONTHS)}){_REST}\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})": "${2}.#${1}#.${3}",
 }
 _ANY_DATE = "|".join([r"^\s*(?:\d{4}[-/]|\d{1,2}\.)\d{1,2}[-/.]\d", *[*_PLAIN][:3], *_ENGLISH])
+_PHONE = r"^\+[\d ()/.-]{8,}$"  # +48 796 158 512
 _ANY_SLASHED = r"^\s*\d{1,2}[-/]\d{1,2}[-/]\d"
 COMPACT = (19000101, 21001231)  # dates as numbers, 20240531
 UNIX = (3e8, 5e9)  # seconds from 1979 to 2128
@@ -262,7 +263,20 @@ def number_unit(numbers: pl.Series) -> str | None:
     is_date = any(COMPACT[0] * clock <= low and high < (COMPACT[1] + 1) * clock for clock in (1, 10**4, 10**6))
     if is_date and bool((known == known.floor()).all()) and 2 * in_seconds(known, "dates").null_count() < len(known):
         return "dates"
-    return next((name for least, _, name in UNITS if low > least), None)
+    middle = float(known.median())  # type: ignore[arg-type]
+    return next((name for least, _, name in UNITS if middle > least), None)
+
+
+def far_times(seconds: pl.Series, low: float, high: float, *, dated: bool) -> pl.Series:
+    """Return which times are far outside a span: ten times its length, and ten years at least where times are dates.
+
+    >>> import polars as pl
+    >>> day = SECONDS_PER_DAY
+    >>> far_times(pl.Series([-2.2e9, 1.7e9, 1.7e9 + day, 2.5e11]), 1.7e9, 1.7e9 + day, dated=True).to_list()
+    [True, False, False, True]
+    """
+    margin = max(10.0 * (high - low), 3660 * SECONDS_PER_DAY if dated else 1e4)
+    return (seconds < low - margin) | (seconds > high + margin)
 
 
 def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:
@@ -522,6 +536,8 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
         return "numbers"
     if words.str.to_lowercase().is_in([*BOOLEANS]).all():
         return "booleans"
+    if (words.str.contains(_PHONE) | (numbers if is_code_name(column.name) else False)).all():
+        return "categories"
     plain = plain_numbers(words)
     written = {kind: plain.str.contains(_pattern(mark)) for kind, mark in WRITTEN.items()}
     written["point numbers"] |= numbers

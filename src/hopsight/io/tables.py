@@ -8,6 +8,7 @@ a graph of nodes that are compared with each other; with several types, see :mod
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -312,6 +313,7 @@ class Rows:
             found = edge_columns(
                 frame, others, weight_column=given.weight, time_column=given.time, category=category, notices=notices
             )
+            _notice_points(table, found.amount, notices)
         return cls(table.names, names, ends, found, known)
 
     def line(self, name: str, types: tuple[str, str]) -> str:
@@ -578,6 +580,15 @@ def _without_footer(rows: pl.DataFrame, ends: Sequence[str], notices: list[str] 
     words = " and ".join(shortened(rows[name][-1]) for name in ends)
     notice(f"Left out the last row, {words}, which has no other cell.", notices)
     return rows.head(-1)
+
+
+def _notice_points(table: Table, amount: str | None, notices: list[str] | None) -> None:
+    """Say that amounts such as 1.234 are read with three decimals, if all that have a point could be thousands."""
+    words = table.head([] if amount is None else [amount]).select(pl.col(pl.String)).get_columns()
+    pointed = [word.strip() for each in words for word in each.drop_nulls() if "." in word]
+    if len(pointed) > 1 and all(re.fullmatch(r"-?[1-9]\d{0,2}\.\d{3}", word) for word in pointed):
+        read = f"read {pointed[0]!r} as {float(pointed[0]):g}"
+        notice(f"Column {amount!r}: {read}; if the point separates thousands, remove it.", notices)
 
 
 def _notice_copies(rows: pl.DataFrame, others: Sequence[str], notices: list[str] | None) -> None:

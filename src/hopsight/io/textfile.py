@@ -156,8 +156,9 @@ def text_content(path: Path, encoding: str | None = None, notices: list[str] | N
         file.seek(0)
         fits, line_ends = _scan(file, found)
     if not fits and encoding is None and found == "utf-8":
-        found = "cp1252"
-        notice(f"Read {path.name} as Windows-1252, because it is not UTF-8.", notices)
+        found = _codepage(path.read_bytes() if content is None else content)
+        advice = f"if letters look wrong, name the encoding, as in '{path.name}?encoding=cp1251'"
+        notice(f"Read {path.name} as Windows-{found[2:]}, because it is not UTF-8; {advice}.", notices)
     elif not fits:
         raise ValueError(f"its text is not {found.upper()}; name its encoding, such as '{path.name}?encoding=cp1251'")
     if found in ("utf-8", "utf-8-sig") and line_ends != "\r":
@@ -165,6 +166,16 @@ def text_content(path: Path, encoding: str | None = None, notices: list[str] | N
     content = path.read_bytes() if content is None else content
     text = _decoded(content, found)
     return (text.replace("\r", "\n") if line_ends == "\r" else text).encode()
+
+
+def _codepage(content: bytes) -> str:
+    """Return the encoding of Western European text, or of Polish, where signs would stand inside words.
+
+    >>> _codepage("Größe in m³, São Paulo".encode("cp1252")), _codepage("Kupujący; Łódź".encode("cp1250"))
+    ('cp1252', 'cp1250')
+    """
+    text = _decoded(content, "cp1252")
+    return "cp1250" if re.search(r"[^\W\d_][¹¿]|[^\W\d_]³[^\W\d_]|[£¯][a-zó]", text) else "cp1252"
 
 
 def _decoded(content: bytes, encoding: str) -> str:
