@@ -536,7 +536,7 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
         return "numbers"
     if words.str.to_lowercase().is_in([*BOOLEANS]).all():
         return "booleans"
-    if (words.str.contains(_PHONE) | (numbers if is_code_name(column.name) else False)).all():
+    if words.str.contains(rf"{_PHONE}|^[\d ]+$" if is_code_name(column.name) else _PHONE).all():
         return "categories"
     plain = plain_numbers(words)
     written = {kind: plain.str.contains(_pattern(mark)) for kind, mark in WRITTEN.items()}
