@@ -25,7 +25,7 @@ def on_files(files: Files, *, config: Any) -> Files:
     """Add the pages that are generated, so that none of them is kept in the repository."""
     sys.path.insert(0, str(ROOT / "docs"))  # here, because mkdocs restores the path after it has read this file
     from drawings import all_drawings
-    from gallery import ORDER, index, page, run_example
+    from gallery import PROMISED, index, page, run_example
 
     for name, drawn in all_drawings().items():
         if (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8") != drawn:
@@ -35,7 +35,7 @@ def on_files(files: Files, *, config: Any) -> Files:
         blocks = RUN.findall(Path(file.abs_src_path or "").read_text(encoding="utf-8"))
         if blocks:
             OUTPUTS[file.src_path] = pool.submit(_outputs, blocks, file.src_path)
-    examples = [run_example(name) for name in ORDER]
+    examples = [run_example(name) for name in PROMISED]
     made = {"gallery/index.md": index(examples)}
     for example in examples:
         made[f"gallery/{example.name}.md"] = page(example)
