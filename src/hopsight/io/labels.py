@@ -16,7 +16,7 @@ from hopsight.checks import Refusal, option, plural, shortened, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io.frames import open_table
 from hopsight.io.notices import notice
-from hopsight.io.rules import SINCE_1970
+from hopsight.io.rules import SINCE_1970, SUSPICION
 from hopsight.io.sources import reading
 from hopsight.system.arrays import find_edges
 from hopsight.system.lazy_polars import pl
@@ -175,8 +175,8 @@ def label_word(label: object) -> str:
 def meaning_of(words: set[str], anomalous_value: object = None) -> dict[str, bool]:
     """Return whether each word means anomalous.
 
-    >>> meaning_of({"fraud", "regular", "pending"}), meaning_of({"a", "b"}, "b")
-    ({'fraud': True, 'regular': False}, {'a': False, 'b': True})
+    >>> meaning_of({"fraud", "regular", "pending"}), meaning_of({"a", "b"}, "b"), meaning_of({"oszustwo", "w porządku"})
+    ({'fraud': True, 'regular': False}, {'a': False, 'b': True}, {'oszustwo': True, 'w porządku': False})
     """
     found = sorted(words - UNKNOWN)
     if anomalous_value is not None:
@@ -192,7 +192,8 @@ def meaning_of(words: set[str], anomalous_value: object = None) -> dict[str, boo
     if len(found) != 2:
         some = ", ".join([*(shortened(word) for word in found[:4]), *(["…"] if len(found) > 4 else [])])
         raise ValueError(f"labels have {plural(len(found), 'kind')} of values ({some}); {asked}")
-    known = [word in ANOMALOUS for word in found], [word in NORMAL for word in found]
+    named = [word in ANOMALOUS for word in found]
+    known = named if any(named) else [bool(SUSPICION.match(word)) for word in found], [word in NORMAL for word in found]
     if sum(known[0]) == 1:
         return dict(zip(found, known[0], strict=True))
     if sum(known[1]) == 1:

@@ -15,7 +15,7 @@ _TRUTH = re.compile(
     r"(is_)?(flagged_)?(fraud|fraudulent|anomaly|anomalous|outlier|attack|laundering|money_laundering|suspicious|"
     r"phishing|scam|malicious|malware|spam|illicit)(_(type|category|cat|flag|label))?"
 )
-_SUSPICION = re.compile(  # stems in common languages; the words for yes and no are in as many
+SUSPICION = re.compile(  # stems in common languages; the words for yes and no are in as many
     "fraud|frode|betrug|bedrog|oszust|estaf|suspe|sospe|sospet|verd[aä]cht|scam|laundering|мошен|欺诈|詐欺|사기"
 )
 CODE_WORDS = {
@@ -67,7 +67,7 @@ def is_truth(column: pl.Series) -> bool:
     known = normalized_name(column.name)
     if known in TRUTH_NAMES or known.startswith("label_") or _TRUTH.fullmatch(known) is not None:
         return True
-    if _SUSPICION.search(column.name.lower()) is None or column.dtype.is_nested():
+    if SUSPICION.search(column.name.lower()) is None or column.dtype.is_nested():
         return False
     return (filled(column) if column.dtype == pl.String else column.drop_nulls()).n_unique() <= 2
 
