@@ -265,11 +265,12 @@ def learn(
     expert_levels = quantile_levels(opinions, N_LEVELS)
     without = np.column_stack([by_correction, by_kernels, by_linear, by_own, by_local, by_all])
     columns = np.column_stack([normal_scores(without, expert_levels, farthest=np.inf), mine.score])
-    weights, combined = _combine(columns, mine)
-    calibration, probability = _calibrate(combined, mine)
-    stays = _loses(anomalous, combined, mine.score) or calibration[1] < LEAST_SLOPE
-    if stays:
-        calibration, probability = _calibrate(mine.score, mine)
+    with few_threads(1):
+        weights, combined = _combine(columns, mine)
+        calibration, probability = _calibrate(combined, mine)
+        stays = _loses(anomalous, combined, mine.score) or calibration[1] < LEAST_SLOPE
+        if stays:
+            calibration, probability = _calibrate(mine.score, mine)
     learned: dict[str, Any] = {field.name: getattr(draft, field.name) for field in fields(Learned)}
     learned |= {
         "expert_levels": expert_levels, "weights": weights, "calibration": calibration, "out_of_fold": probability,
