@@ -191,8 +191,8 @@ def test_rows_that_name_a_node_again_are_not_counted_as_other_nodes(tmp_path: Pa
     hs.io.write(graph, tmp_path / "users.npz")
     for known in (graph, hs.load(tmp_path / "users.npz", notices=[])):
         reason = next(relation_reasons(known, 3))
-        assert reason.sentence == "Has 10 shops in 18 rows; users usually have 4 in 8."
-        assert reason.in_short == "10 shops in 18 rows; 4 in 8 are usual"
+        assert reason.sentence == "Has 18 rows with 10 shops; users usually have 8 rows with 4 shops."
+        assert reason.in_short == "18 rows with 10 shops; 8 rows with 4 shops are usual"
 
 
 def test_names_of_types_in_another_language_are_not_put_into_the_plural() -> None:
@@ -201,8 +201,19 @@ def test_names_of_types_in_another_language_are_not_put_into_the_plural() -> Non
     kunden = pl.DataFrame({"id": np.arange(30), "alter": np.arange(30.0)})
     graph = hs.load(nodes={"kunde": kunden}, edges={("kunde", "bezahlt", "haendler"): paid}, rank="kunde", notices=[])
     many, shared = relation_reasons(graph, 3)
-    assert many.sentence == "Has 10 haendler; nodes of type 'kunde' usually have 4."
-    assert shared.sentence.startswith("Shares 10 haendler with ") and " kunde (" in shared.sentence
+    assert many.sentence == "Has 10 'haendler' nodes; 'kunde' nodes usually have 4."
+    assert shared.sentence == "Shares 10 'haendler' nodes with 22 'kunde' nodes (haendler h12 with 5: 9, 10, 11, …)."
+
+
+def test_who_shares_something_is_counted_also_where_it_connects_nobody() -> None:
+    """40 users have a garage that connects nobody, because so many have it; users 0 and 1 also have another one."""
+    many = pl.DataFrame({"u": [*range(40), 0, 1], "g": ["big"] * 40 + ["small"] * 2})
+    edges = {("user", "repaired", "garage"): many}
+    graph = hs.load(edges=edges, rank="user", notices=[])
+    assert graph.n_edges == 1
+    sentences = {node: [reason.sentence for reason in relation_reasons(graph, node)][-1] for node in (0, 2)}
+    assert sentences[0] == "Shares 2 garages with 39 users (garage small with 1: 1)."
+    assert sentences[2] == "Shares 1 garage with 39 users (0, 1, 3, …)."
 
 
 def test_the_fewer_things_of_a_type_are_shared_by_as_many_the_more_one_counts() -> None:
