@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import hopsight as hs
 from hopsight.canonical import Context
 from hopsight.explanations import Explainer
 from hopsight.explanations.relations import relation_reasons
+from hopsight.io.tables import Description, EdgeTable, NodeTable, read_several
 from hopsight.io.typed import view
 from hopsight.loading import describe
 from hopsight.report.nodes import PageNodes
@@ -135,6 +137,62 @@ def test_a_pair_of_types_can_be_ranked_without_a_file() -> None:
     edges = pl.DataFrame({"user": ["a", "b", "c", "d"], "item": ["x", "x", "y", "y"]})
     seen = hs.load(edges, rank="user", notices=[])
     assert seen.node_ids.tolist() == ["a", "b", "c", "d"] and seen.n_edges == 2
+
+
+PERSONS = pl.DataFrame({"person_id": ["p1", "p2", "p3"], "age": [20, 30, 40]})
+GARAGES = pl.DataFrame({"garage_id": ["g1", "g2"], "size": [1.0, 2.0]})
+REPAIRS = pl.DataFrame(
+    {"claim_no": ["c1", "c2", "c3"], "person_id": ["p1", "p2", "p3"], "garage_id": ["g1", "g1", "g2"]}
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "types", "expected"),
+    [
+        (["claim_no", "person_id", "garage_id"], ("person", "garage"), "person ('person_id') to garage ('garage_id')"),
+        (["claim_no", "person_id", "garage_id"], ("garage", "person"), "garage ('garage_id') to person ('person_id')"),
+        (["claim_no", "person_id", "garage_id"], (None, None), "person ('person_id') to garage ('garage_id')"),
+        (["claim_no", "person_id", "garage_id"], ("person", None), "person ('person_id') to garage ('garage_id')"),
+        (["vorgang", "kunde", "werkstatt"], ("person", "garage"), "person ('kunde') to garage ('werkstatt')"),
+        (["vorgang", "kunde", "werkstatt"], (None, None), "person ('kunde') to garage ('werkstatt')"),
+    ],
+)
+def test_ends_of_a_relation_are_columns_called_after_types_or_with_ids_of_their_tables(
+    names: list[str], types: tuple[str | None, str | None], expected: str
+) -> None:
+    repairs = REPAIRS.rename(dict(zip(REPAIRS.columns, names, strict=True)))
+    nodes = {"person": NodeTable(PERSONS), "garage": NodeTable(GARAGES)}
+    given = Description(nodes, {"repair": EdgeTable(repairs, source_type=types[0], target_type=types[1])})
+    notices: list[str] = []
+    _, lines = read_several(given, notices=notices)
+    assert lines[-1] == f"repair: 3 edge rows, {expected}"
+    assert any(line.startswith("repair: Read edges from column ") for line in notices)
+
+
+def test_ids_of_a_type_that_is_called_otherwise_name_it() -> None:
+    nodes = {"insured": NodeTable(PERSONS), "workshop": NodeTable(GARAGES)}
+    lines = read_several(Description(nodes, {"repair": EdgeTable(REPAIRS)}), notices=[])[1]
+    assert lines[-1] == "repair: 3 edge rows, insured ('person_id') to workshop ('garage_id')"
+
+
+def test_ends_that_are_not_clear_are_refused_with_advice_that_works() -> None:
+    """Both the insured and the witness are persons; and numbers 1 to 3 are ids of both types."""
+    nodes = {"person": NodeTable(PERSONS), "garage": NodeTable(GARAGES)}
+    columns = {"vorgang": ["c1", "c2"], "kunde": ["p1", "p2"], "zeuge": ["p2", "p3"], "ort": ["g1", "g2"]}
+    unclear = EdgeTable(pl.DataFrame(columns))
+    with pytest.raises(ValueError, match="'kunde', 'zeuge', 'ort' may hold node ids: say source and target of the edg"):
+        read_several(Description(nodes, {"repair": unclear}), notices=[])
+    clear = replace(unclear, source="kunde", target="ort")
+    lines = read_several(Description(nodes, {"repair": clear}), notices=[])[1]
+    assert lines[-1] == "repair: 2 edge rows, person ('kunde') to garage ('ort')"
+    numbers = {"a": NodeTable(pl.DataFrame({"id": [1, 2, 3]})), "b": NodeTable(pl.DataFrame({"id": [1, 2, 3]}))}
+    table = EdgeTable(pl.DataFrame({"x": [1, 2], "y": [2, 3]}), target_type="b")
+    with pytest.raises(
+        ValueError, match="column 'x' of the edges 'r' may hold ids of type 'a' or 'b': say source_type"
+    ):
+        read_several(Description(numbers, {"r": table}), notices=[])
+    lines = read_several(Description(numbers, {"r": replace(table, source_type="a")}), notices=[])[1]
+    assert lines[-1] == "r: 2 edge rows, a ('x') to b ('y')"
 
 
 def two_types() -> Any:
