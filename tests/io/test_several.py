@@ -170,7 +170,7 @@ def test_ends_of_a_relation_are_columns_called_after_types_or_with_ids_of_their_
 
 
 def test_ids_of_a_type_that_is_called_otherwise_name_it() -> None:
-    nodes = {"insured": NodeTable(PERSONS), "workshop": NodeTable(GARAGES)}
+    nodes = {"insured": NodeTable(PERSONS), "workshop": NodeTable(GARAGES.with_columns(name=pl.lit("Weber")))}
     lines = read_several(Description(nodes, {"repair": EdgeTable(REPAIRS)}), notices=[])[1]
     assert lines[-1] == "repair: 3 edge rows, insured ('person_id') to workshop ('garage_id')"
 

@@ -478,27 +478,28 @@ class Joins:
         self.nodes, self.kinds = given.nodes, list(dict.fromkeys([*given.nodes, *ends]))
 
     @cached_property
-    def _ids(self) -> dict[str, pl.Series]:
-        """Return the ids in each node table as text, named as their column."""
-        found = {}
+    def _ids(self) -> list[tuple[str, pl.Series]]:
+        """Return each type with the ids in its table as text, named as their column: one called so, or the first."""
+        found = []
         for kind, given in self.nodes.items():
-            name = _id_name(given)
             with reading(place := resolve(given.file)):
                 table = open_table(place, notices=[])
-                found[kind] = _texts(table.read([name], text=[name])[name], table.typed)
+                for name in dict.fromkeys([given.id or find_id(table.names, None), given.id or table.names[0]]):
+                    check_column(f"nodes.{kind}.id", name, table.names)
+                    found.append((kind, _texts(table.read([name], text=[name])[name], table.typed)))
         return found
 
     def _held(self, column: pl.Series, typed: bool = True) -> list[str]:
         """Return the types whose tables have most of the ids in a column."""
         values = _texts(column, typed)
-        return [kind for kind, known in self._ids.items() if _share(values, known) >= MOST]
+        return list(dict.fromkeys(kind for kind, known in self._ids if _share(values, known) >= MOST))
 
     def _type(self, column: str, wanted: str | None, held: Sequence[str] | None) -> str | None:
         """Return the type that a column is called after, or whose ids it holds; None if it is not clear or wanted."""
         name = f"_{normalized_name(column)}_"
         called = [kind for kind in self.kinds if f"_{normalized_name(kind)}_" in name][:1]
         if not called and not is_event_name(column):
-            called = [kind for kind, known in self._ids.items() if f"_{normalized_name(known.name)}_" == name]
+            called = [kind for kind, known in self._ids if f"_{normalized_name(known.name)}_" == name]
         if wanted is None:
             return next((each[0] for each in (called, held) if each and len(each) == 1), None)
         joins = held is not None and (wanted in held or wanted not in self.nodes)
@@ -566,7 +567,7 @@ class Joins:
         others = f"they are ids of type {held}; correct {end}_type, or the files of these tables"
         raise ValueError(
             f"none of the ids in {place}, such as {shortened(ends[0])}, is an id of type {kind!r}, such as "
-            f"{shortened(known[0])}: {others if held else f'say another {end} or {end}_type'}"
+            f"{shortened(known[0])}: {others if held else f'say another {end} or {end}_type, or id of the nodes'}"
         )
 
 
