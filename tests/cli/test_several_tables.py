@@ -77,6 +77,13 @@ WRONG: dict[str, tuple[dict[str, Any], tuple[str, str], str]] = {
         "there is no setting 'lable' in [nodes.user]; did you mean label?",
     ),
     "a file that is not there": ({}, ("users.csv", "user.csv"), "user.csv: there is no such file"),
+    "two files swapped": (
+        {"devices": pl.DataFrame({"id": ["x", "y"], "limit": ["low", "high"]}), "cards": DEVICES},
+        ("[edges.paid]", '[nodes.card]\nfile = "cards.csv"\n[edges.paid]'),
+        "none of the ids in column 'd' of the edges 'used', such as '1', is an id of type 'device', such as 'x': they "
+        "are ids of type 'user' or 'card'; correct target_type, or the files of these tables",
+    ),
+    "a text without quotes": ({}, ('"card"', "card"), "it is not a TOML file: Invalid value (at line 18, column 15); "),
     "no table at all": ({}, (TOML, "[nodes]\nuser = 1"), "there is no file in [nodes.user]"),
     "a table of tables": ({}, ("users.csv", "graph.toml"), "file in [nodes.user] must be a table"),
 }
@@ -88,6 +95,11 @@ def test_bad_tables_are_refused_in_one_sentence_and_nothing_is_written(wrong: st
     place = written(tmp_path, tables, TOML.replace(before, after, 1) if before else after + TOML)
     assert_refused(run("detect", place, "--out", tmp_path / "result"), message)
     assert not (tmp_path / "result").exists()
+
+
+def test_describe_refuses_a_type_to_rank_that_no_node_has(tmp_path: Path, run: Run) -> None:
+    place = written(tmp_path, toml='rank = "users"' + TOML)
+    assert_refused(run("describe", place), "names no type of this graph, got 'users'; did you mean user?")
 
 
 def written(folder: Path, tables: dict[str, pl.DataFrame] | None = None, toml: str = TOML) -> Path:

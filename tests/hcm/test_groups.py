@@ -94,6 +94,18 @@ def test_users_around_one_device_are_a_group() -> None:
     assert group.density == 0.5 and group.score == 2.875
 
 
+def test_persons_who_share_a_garage_and_a_doctor_are_a_group_though_many_share_each() -> None:
+    """Persons 0 to 11 have garage g, 0 to 4 and 12 to 19 doctor d; of five who have both, 0 to 3 are suspects."""
+    persons, others = [*range(12), *range(5), *range(12, 20)], [1] * 12 + [0] * 13
+    links = np.array(sorted(zip(persons, others, strict=True))).T
+    context = Context(np.zeros((20, 0)), (), ("doctor", "garage"), ("d", "g"), [0, 1], (13, 12), links).checked(20)
+    evidence = np.array([3.0, 3.0, 3.0, 3.0, *np.zeros(16)])
+    edges = np.array(clique(0, 1, 2, 3)).T
+    (group,) = sharing_groups(context, edges, evidence, evidence > 2.0)
+    assert (group.members.tolist(), group.around, group.density, group.score) == ([0, 1, 2, 3, 4], (0, 1), 0.6, 2.4)
+    assert sharing_groups(context, edges, evidence, np.arange(20) < 2) == []  # two of five
+
+
 def noise(seed: int, n: int = 150) -> AttributedGraph:
     rng = np.random.default_rng(seed)
     return AttributedGraph.from_edges(*rng.integers(n, size=(2, 3 * n)), rng.normal(size=(n, 6)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import hopsight as hs
 from hopsight.canonical import Context
 from hopsight.explanations import Explainer
 from hopsight.explanations.relations import relation_reasons
+from hopsight.io.tables import Description, EdgeTable, NodeTable, read_several
 from hopsight.io.typed import view
 from hopsight.loading import describe
 from hopsight.report.nodes import PageNodes
@@ -137,6 +139,62 @@ def test_a_pair_of_types_can_be_ranked_without_a_file() -> None:
     assert seen.node_ids.tolist() == ["a", "b", "c", "d"] and seen.n_edges == 2
 
 
+PERSONS = pl.DataFrame({"person_id": ["p1", "p2", "p3"], "age": [20, 30, 40]})
+GARAGES = pl.DataFrame({"garage_id": ["g1", "g2"], "size": [1.0, 2.0]})
+REPAIRS = pl.DataFrame(
+    {"claim_no": ["c1", "c2", "c3"], "person_id": ["p1", "p2", "p3"], "garage_id": ["g1", "g1", "g2"]}
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "types", "expected"),
+    [
+        (["claim_no", "person_id", "garage_id"], ("person", "garage"), "person ('person_id') to garage ('garage_id')"),
+        (["claim_no", "person_id", "garage_id"], ("garage", "person"), "garage ('garage_id') to person ('person_id')"),
+        (["claim_no", "person_id", "garage_id"], (None, None), "person ('person_id') to garage ('garage_id')"),
+        (["claim_no", "person_id", "garage_id"], ("person", None), "person ('person_id') to garage ('garage_id')"),
+        (["vorgang", "kunde", "werkstatt"], ("person", "garage"), "person ('kunde') to garage ('werkstatt')"),
+        (["vorgang", "kunde", "werkstatt"], (None, None), "person ('kunde') to garage ('werkstatt')"),
+    ],
+)
+def test_ends_of_a_relation_are_columns_called_after_types_or_with_ids_of_their_tables(
+    names: list[str], types: tuple[str | None, str | None], expected: str
+) -> None:
+    repairs = REPAIRS.rename(dict(zip(REPAIRS.columns, names, strict=True)))
+    nodes = {"person": NodeTable(PERSONS), "garage": NodeTable(GARAGES)}
+    given = Description(nodes, {"repair": EdgeTable(repairs, source_type=types[0], target_type=types[1])})
+    notices: list[str] = []
+    _, lines = read_several(given, notices=notices)
+    assert lines[-1] == f"repair: 3 edge rows, {expected}"
+    assert any(line.startswith("repair: Read edges from column ") for line in notices)
+
+
+def test_ids_of_a_type_that_is_called_otherwise_name_it() -> None:
+    nodes = {"insured": NodeTable(PERSONS), "workshop": NodeTable(GARAGES.with_columns(name=pl.lit("Weber")))}
+    lines = read_several(Description(nodes, {"repair": EdgeTable(REPAIRS)}), notices=[])[1]
+    assert lines[-1] == "repair: 3 edge rows, insured ('person_id') to workshop ('garage_id')"
+
+
+def test_ends_that_are_not_clear_are_refused_with_advice_that_works() -> None:
+    """Both the insured and the witness are persons; and numbers 1 to 3 are ids of both types."""
+    nodes = {"person": NodeTable(PERSONS), "garage": NodeTable(GARAGES)}
+    columns = {"vorgang": ["c1", "c2"], "kunde": ["p1", "p2"], "zeuge": ["p2", "p3"], "ort": ["g1", "g2"]}
+    unclear = EdgeTable(pl.DataFrame(columns))
+    with pytest.raises(ValueError, match="'kunde', 'zeuge', 'ort' may hold node ids: say source and target of the edg"):
+        read_several(Description(nodes, {"repair": unclear}), notices=[])
+    clear = replace(unclear, source="kunde", target="ort")
+    lines = read_several(Description(nodes, {"repair": clear}), notices=[])[1]
+    assert lines[-1] == "repair: 2 edge rows, person ('kunde') to garage ('ort')"
+    numbers = {"a": NodeTable(pl.DataFrame({"id": [1, 2, 3]})), "b": NodeTable(pl.DataFrame({"id": [1, 2, 3]}))}
+    table = EdgeTable(pl.DataFrame({"x": [1, 2], "y": [2, 3]}), target_type="b")
+    with pytest.raises(
+        ValueError, match="column 'x' of the edges 'r' may hold ids of type 'a' or 'b': say source_type"
+    ):
+        read_several(Description(numbers, {"r": table}), notices=[])
+    lines = read_several(Description(numbers, {"r": replace(table, source_type="a")}), notices=[])[1]
+    assert lines[-1] == "r: 2 edge rows, a ('x') to b ('y')"
+
+
 def two_types() -> Any:
     rng = np.random.default_rng(0)
     users = pl.DataFrame({"id": np.arange(60), "age": rng.normal(size=60), "size": rng.normal(size=60)})
@@ -191,8 +249,8 @@ def test_rows_that_name_a_node_again_are_not_counted_as_other_nodes(tmp_path: Pa
     hs.io.write(graph, tmp_path / "users.npz")
     for known in (graph, hs.load(tmp_path / "users.npz", notices=[])):
         reason = next(relation_reasons(known, 3))
-        assert reason.sentence == "Has 10 shops in 18 rows; users usually have 4 in 8."
-        assert reason.in_short == "10 shops in 18 rows; 4 in 8 are usual"
+        assert reason.sentence == "Has 18 rows with 10 shops; users usually have 8 rows with 4 shops."
+        assert reason.in_short == "18 rows with 10 shops; 8 rows with 4 shops are usual"
 
 
 def test_names_of_types_in_another_language_are_not_put_into_the_plural() -> None:
@@ -201,8 +259,19 @@ def test_names_of_types_in_another_language_are_not_put_into_the_plural() -> Non
     kunden = pl.DataFrame({"id": np.arange(30), "alter": np.arange(30.0)})
     graph = hs.load(nodes={"kunde": kunden}, edges={("kunde", "bezahlt", "haendler"): paid}, rank="kunde", notices=[])
     many, shared = relation_reasons(graph, 3)
-    assert many.sentence == "Has 10 haendler; nodes of type 'kunde' usually have 4."
-    assert shared.sentence.startswith("Shares 10 haendler with ") and " kunde (" in shared.sentence
+    assert many.sentence == "Has 10 'haendler' nodes; 'kunde' nodes usually have 4."
+    assert shared.sentence == "Shares 10 'haendler' nodes with 22 'kunde' nodes (haendler h12 with 5: 9, 10, 11, …)."
+
+
+def test_who_shares_something_is_counted_also_where_it_connects_nobody() -> None:
+    """40 users have a garage that connects nobody, because so many have it; users 0 and 1 also have another one."""
+    many = pl.DataFrame({"u": [*range(40), 0, 1], "g": ["big"] * 40 + ["small"] * 2})
+    edges = {("user", "repaired", "garage"): many}
+    graph = hs.load(edges=edges, rank="user", notices=[])
+    assert graph.n_edges == 1
+    sentences = {node: [reason.sentence for reason in relation_reasons(graph, node)][-1] for node in (0, 2)}
+    assert sentences[0] == "Shares 2 garages with 39 users (garage small with 1: 1)."
+    assert sentences[2] == "Shares 1 garage with 39 users (0, 1, 3, …)."
 
 
 def test_the_fewer_things_of_a_type_are_shared_by_as_many_the_more_one_counts() -> None:

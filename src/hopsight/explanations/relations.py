@@ -10,17 +10,25 @@ import numpy as np
 from hopsight.checks import plural, printable
 from hopsight.explanations.events import FlowReason
 from hopsight.graph import AttributedGraph
-from hopsight.io.typed import SHARED
 
 MOST_NAMES = 3
-ENGLISH = (  # type names whose plural is known
-    "account", "address", "author", "bank", "branch", "buyer", "card", "city", "client", "company", "contract",
-    "country", "customer", "device", "director", "domain", "driver", "email", "employee", "event", "file", "firm",
-    "group", "host", "invoice", "ip", "item", "loan", "location", "member", "merchant", "message", "officer",
-    "order", "organization", "owner", "page", "paper", "patient", "payment", "person", "phone", "place", "policy",
-    "post", "product", "project", "provider", "review", "seller", "server", "session", "shop", "site", "store",
-    "student", "supplier", "team", "tender", "ticket", "topic", "transaction", "user", "vendor", "website",
+ENGLISH = (  # nouns whose plural is known
+    "account", "address", "agency", "agent", "apartment", "asset", "author", "bank", "booking", "branch", "broker",
+    "business", "buyer", "call", "campaign", "car", "card", "carrier", "city", "claim", "client", "clinic", "company",
+    "container", "contract", "country", "course", "creditor", "customer", "dealer", "debtor", "department", "device",
+    "director", "doctor", "document", "domain", "donor", "driver", "email", "employee", "employer", "event", "file",
+    "firm", "fund", "garage", "group", "guest", "hospital", "host", "hotel", "house", "household", "insurer",
+    "investor", "invoice", "ip", "item", "job", "landlord", "lawyer", "lender", "loan", "location", "machine",
+    "manager", "member", "merchant", "message", "movie", "node", "nurse", "office", "officer", "order", "organization",
+    "owner", "page", "paper", "parcel", "partner", "party", "passenger", "patient", "payee", "payer", "payment",
+    "person", "pharmacy", "phone", "place", "platform", "player", "policy", "post", "prescription", "product",
+    "project", "property", "provider", "publisher", "recipient", "repair", "restaurant", "review", "row", "school",
+    "seller", "sender", "sensor", "server", "service", "session", "shipment", "shop", "site", "station", "store",
+    "student", "subscriber", "supplier", "teacher", "team", "tenant", "tender", "terminal", "ticket", "topic", "trader",
+    "transaction", "transfer", "truck", "user", "vehicle", "vendor", "video", "visit", "wallet", "warehouse", "website",
+    "worker", "workshop",
 )  # fmt: skip
+SINGULAR = {plural(2, noun).removeprefix("2 "): noun for noun in ENGLISH}
 
 
 def relation_reasons(graph: AttributedGraph, node: int) -> Iterator[FlowReason]:
@@ -31,32 +39,45 @@ def relation_reasons(graph: AttributedGraph, node: int) -> Iterator[FlowReason]:
     found = _most(graph, node)
     if found is not None:
         name, (count, n_rows), (usual, rows_usual) = found
-        repeat = (count, usual) != (n_rows, rows_usual)
-        what = _counted(count, name) + (f" in {plural(n_rows, 'row')}" if repeat else "")
-        few = f"{usual:g}{f' in {rows_usual:g}' if repeat else ''}"
-        sentence = f"Has {printable(what)}; {printable(_several(kind))} usually have {few if rows_usual else 'none'}."
-        yield FlowReason("relations", sentence, f"{what}; {few} {'is' if few == '1' else 'are'} usual")
-    shared = [_shared(graph, node, at) for at in np.flatnonzero(graph.context.shared[node]).tolist()]
+        what, few = _counted(count, name), f"{usual:g}" if usual else "none"
+        if (count, usual) != (n_rows, rows_usual):  # rows name a node again
+            what, few = (
+                f"{plural(n_rows, 'row')} with {what}",
+                f"{_of_type(rows_usual, 'row')} with {_counted(usual, name)}",
+            )
+        what, few, mine = printable(what), printable(few), printable(_several(kind))
+        sentence = f"Has {what}; {mine} usually have {few}."
+        yield FlowReason("relations", sentence, f"{what}; {few} {'is' if rows_usual == 1 else 'are'} usual")
+    shared = _shared(graph, node)
     if shared:
         sentence = f"Shares {' and '.join(shared)}."
         yield FlowReason("sharing", sentence, sentence[0].lower() + sentence[1:-1])
 
 
-def _of_type(count: int, kind: str) -> str:
-    """Return a count with the name of a type, in the plural if that is known; a name in another language stays.
+def _of_type(count: float, kind: str) -> str:
+    """Return a count with the name of a type: with its plural, or as a name if that is in another language.
 
-    >>> _of_type(1, "card"), _of_type(2, "card"), _of_type(2, "Company"), _of_type(2, "kunde")
-    ('1 card', '2 cards', '2 Companies', '2 kunde')
+    >>> _of_type(1, "card"), _of_type(2, "Company"), _of_type(1.5, "bank_account"), _of_type(1, "users")
+    ('1 card', '2 Companies', '1.5 bank accounts', '1 user')
+    >>> _of_type(1, "kunde"), _of_type(2000, "kunde")
+    ("1 'kunde' node", "2,000 'kunde' nodes")
     """
-    return plural(count, kind) if kind.lower() in ENGLISH else f"{count:,} {kind}"
+    count = int(count) if count == int(count) else count
+    words = re.sub(r"[\s_]+", " ", kind)
+    last = words.rpartition(" ")[2]
+    if last.lower() in SINGULAR:
+        words = words.removesuffix(last) + SINGULAR[last.lower()]
+    elif last.lower() not in ENGLISH:
+        words = f"{kind!r} node"
+    return plural(count, words)  # type: ignore[arg-type]
 
 
 def _several(kind: str) -> str:
-    """Return the nodes of a type in words: users, nodes of type 'kunde'."""
-    return plural(2, kind).removeprefix("2 ") if kind.lower() in ENGLISH else f"nodes of type {kind!r}"
+    """Return the nodes of a type in words: users, 'kunde' nodes."""
+    return _of_type(2, kind).removeprefix("2 ")
 
 
-def _counted(count: int, name: str) -> str:
+def _counted(count: float, name: str) -> str:
     """Return a count with its noun, which begins with a type or the word edges.
 
     >>> _counted(14, "card"), _counted(1, "outgoing edges 'paid'"), _counted(3, "device by 'used'")
@@ -85,16 +106,21 @@ def _most(graph: AttributedGraph, node: int) -> tuple[str, list[int], list[float
     return (context.names[at], [int(each[node]) for each in both], usual) if counts[node, at] > usual[1] else None
 
 
-def _shared(graph: AttributedGraph, node: int, at: int) -> str:
-    """Say how many nodes of another type a node shares, and with whom."""
+def _shared(graph: AttributedGraph, node: int) -> list[str]:
+    """Say for each other type how many of its nodes a node shares and with whom, those that few share first."""
     assert graph.context is not None and graph.node_types is not None
-    other, mine = graph.context.types[at], str(graph.node_types[node])
-    codes = [code for code, words in enumerate(graph.relation_names) if SHARED + other in words.split(", ")]
-    first, second = graph.edges[:, np.isin(graph.edge_relation, codes)]
-    partners = np.unique(np.concatenate([second[first == node], first[second == node]]))
-    what = _of_type(int(graph.context.shared[node, at]), other)
-    if not partners.size:
-        return f"{printable(what)} that many {_several(mine)} have"
-    names = ", ".join(printable(each) for each in graph.node_ids[partners[:MOST_NAMES]].tolist())
-    more = ", …" if partners.size > MOST_NAMES else ""
-    return f"{printable(what)} with {printable(_of_type(partners.size, mine))} ({names}{more})"
+    context, mine = graph.context, str(graph.node_types[node])
+    nodes, others = context.links
+    things = others[nodes == node]
+    things = things[np.argsort(context.n_sharing[things], kind="stable")]  # the rarest first
+    found = []
+    for at in dict.fromkeys(context.other_types[things].tolist()):
+        some, kind = things[context.other_types[things] == at], context.types[at]
+        partners, rare = (
+            np.unique(nodes[np.isin(others, part) & (nodes != node)]).tolist() for part in (some, some[:1])
+        )
+        names = ", ".join([*map(str, graph.node_ids[rare[:MOST_NAMES]].tolist()), *["…"][: len(rare) > MOST_NAMES]])
+        if len(rare) < len(partners):
+            names = f"{kind} {context.others[some[0]]} with {len(rare):,}: {names}"
+        found.append(printable(f"{_of_type(some.size, kind)} with {_of_type(len(partners), mine)} ({names})"))
+    return found

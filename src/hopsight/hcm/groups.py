@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ N_LISTED, N_NAMED = 20, 6  # groups, and members of each, in a notebook
 LEAST_SIDE = 0.25  # strangeness (or alikeness) of an edge that may hold a group together
 PASSING = 3.0  # evidence of pass_through that one ordinary node in a thousand has
 LEAST_AROUND = 3  # suspects around one node of another type
+MOST_THINGS = 100  # of a suspect; who has more has some in common with anybody
 
 
 @dataclass(frozen=True)
@@ -124,26 +126,45 @@ def cycle_groups(flow: Flow, edges: IntArray, evidence: FloatArray, least: float
 def sharing_groups(context: Context, edges: IntArray, evidence: FloatArray, suspects: BoolArray) -> list[Group]:
     """Return groups around nodes of other types, such as users around one device, the strongest first.
 
-    A node of another type holds a group together if three suspects or more share it, and at most as many others. All
-    who share it are members; nodes that share members belong to one group.
+    A node of another type, or two of different types together, hold a group together if three suspects or more share
+    them, and at most as many others. All who do are members; nodes that share members belong to one group.
     """
-    node, other = context.links
-    n_suspects = np.bincount(other[suspects[node]], minlength=len(context.others))
+    has = sp.csr_array((np.ones(context.links.shape[1]), context.links), shape=(evidence.size, len(context.others)))
+    n_suspects = np.bincount(context.links[1, suspects[context.links[0]]], minlength=len(context.others))
     holds = (n_suspects >= LEAST_AROUND) & (2 * n_suspects >= context.n_sharing)
-    node, other = context.links[:, holds[other]]
-    n_nodes, size = evidence.size, evidence.size + holds.size
-    both = sp.coo_array((np.ones(node.size), (node, other + n_nodes)), shape=(size, size))
+    things: list[tuple[int, ...]] = [(number,) for number in np.flatnonzero(holds).tolist()]
+    things += _pairs_around(context, has[suspects], np.flatnonzero((n_suspects >= LEAST_AROUND) & ~holds))
+    who_has = np.split(has.tocsc().indices, has.tocsc().indptr[1:-1])
+    sharing = [reduce(np.intersect1d, [who_has[number] for number in some]) for some in things]
+    kept = [at for at, who in enumerate(sharing) if 2 * suspects[who].sum() >= who.size]
+    node = np.concatenate([np.zeros(0, dtype=np.int64), *(sharing[at] for at in kept)])
+    holder = np.repeat(np.arange(len(kept)), [sharing[at].size for at in kept])
+    n_nodes, size = evidence.size, evidence.size + len(kept)
+    both = sp.coo_array((np.ones(node.size), (node, holder + n_nodes)), shape=(size, size))
     component = connected_components(both, directed=False)[1]
     groups = []
     for number in np.unique(component[node]):
-        mine = component[node] == number
-        members, (around, n_members) = np.unique(node[mine]), np.unique(other[mine], return_counts=True)
+        members = np.unique(node[component[node] == number])
+        held = np.unique(
+            [each for at, own in zip(kept, component[n_nodes:], strict=True) if own == number for each in things[at]]
+        )
         n_inside = int((np.isin(edges, members).all(axis=0)).sum())
         density = min(1.0, 2.0 * n_inside / (members.size * (members.size - 1)))
         order = members[np.lexsort([members, -evidence[members]])]
-        shared = tuple(around[np.argsort(-n_members, kind="stable")].tolist())
+        n_members = np.asarray(has[members][:, held].sum(axis=0)).ravel()
+        shared = tuple(held[np.argsort(-n_members, kind="stable")].tolist())
         groups.append(Group("sharing", order, density, float(evidence[members].mean()), around=shared))
     return sorted(groups, key=lambda group: (-group.score, -group.members.size, int(group.members[0])))
+
+
+def _pairs_around(context: Context, has: Any, numbers: IntArray) -> list[tuple[int, ...]]:
+    """Return the pairs of some nodes of two other types that three suspects or more have; ``has`` are the suspects'."""
+    some = sp.csr_array(has[:, numbers])
+    some = some[np.diff(some.indptr) <= MOST_THINGS]
+    pairs = sp.coo_array(sp.triu(some.T @ some, k=1))
+    first, second = numbers[pairs.row], numbers[pairs.col]
+    chosen = (pairs.data >= LEAST_AROUND) & (context.other_types[first] != context.other_types[second])
+    return list(zip(first[chosen].tolist(), second[chosen].tolist(), strict=True))
 
 
 def find_groups(

@@ -45,7 +45,8 @@ def read_description(path: Path) -> Description:
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"it is not a TOML file: {error}") from None
+            quotes = "; write texts in quotes" if "Invalid value" in str(error) else ""
+            raise ValueError(f"it is not a TOML file: {error}{quotes}") from None
         _check_keys(content, OF_GRAPH, "at the top")
         rank = content.get("rank")
         if rank is not None and not isinstance(rank, str):

@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import partial
+from functools import cached_property, partial
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,18 @@ from hopsight.checks import Refusal, check_choice, option, plural, shortened, su
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids
 from hopsight.io.derive import COUNTS, EdgeRows, derive, parse_derive
-from hopsight.io.edges import EdgeColumns, assemble, edge_columns, find_ends, own_edges, state_ends
+from hopsight.io.edges import (
+    END_NAMES,
+    MOST_LOOKED_AT,
+    EdgeColumns,
+    assemble,
+    edge_columns,
+    find_ends,
+    is_amount_name,
+    own_edges,
+    paired,
+    state_ends,
+)
 from hopsight.io.frames import Table, open_table, write_frame
 from hopsight.io.ids import Sides
 from hopsight.io.nodes import (
@@ -37,9 +49,9 @@ from hopsight.io.nodes import (
     with_unknown,
 )
 from hopsight.io.notices import NamedNotices, notice, notice_renamed
-from hopsight.io.rules import LEAST_ROWS, normalized_name
+from hopsight.io.rules import LEAST_ROWS, is_event_name, normalized_name
 from hopsight.io.sources import TABLE_SUFFIXES, reading, resolve
-from hopsight.io.typed import Nodes, Relation, typed_graph
+from hopsight.io.typed import Nodes, Relation, check_type, typed_graph
 from hopsight.system.lazy_polars import pl
 
 OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsight wrote
@@ -190,11 +202,12 @@ def read_several(
     given: Description, *, missing: str = "fill", learn_from: str | None = None, notices: list[str] | None = None
 ) -> tuple[AttributedGraph, list[str]]:
     """Read all tables and return one graph of them, and a line about each type and relation."""
-    rows = {
-        name: Rows.read(table, NamedNotices(name, notices), where=f"edges.{name}")
-        for name, table in given.edges.items()
-    }
-    types = {name: _types(name, each.names, given) for name, each in rows.items()}
+    joins = Joins(given)
+    rows, types = {}, {}
+    for name, table in given.edges.items():
+        found_ends = joins.ends(name, table, NamedNotices(name, notices))
+        rows[name] = Rows.read(found_ends, NamedNotices(name, notices), where=f"edges.{name}")
+        types[name] = joins.types(name, found_ends, rows[name])
     found: dict[str, NodeRows] = {}
     places: dict[tuple[str, int], Any] = {}  # the ends of each relation, as positions among the nodes of their types
     for kind in dict.fromkeys([*given.nodes, *(kind for pair in types.values() for kind in pair)]):
@@ -210,7 +223,8 @@ def read_several(
                 missing=missing, may_lack=True,
             )  # fmt: skip
         for (name, at), column in ends.items():
-            _check_join(kind, found[kind].ids, column, f"column {rows[name].names[at]!r} of the edges {name!r}")
+            place = f"column {rows[name].names[at]!r} of the edges {name!r}"
+            joins.check(kind, found[kind].ids, column, place, ("source", "target")[at])
         if not ends:
             notice(f"No edge table names nodes of type {kind!r}; they are not connected to anything.", mine)
         every, positions = found[kind].placed([*ends.values()])
@@ -241,6 +255,8 @@ def read_several(
         )
     nodes = {kind: _with_summaries(kind, each, relations, columns_of) for kind, each in found.items()}
     graph = typed_graph(nodes, relations, given.name)
+    if given.rank is not None:
+        check_type(graph, given.rank)
     lines = [
         each.line(kind, nodes[kind], [places[name, at] for name, at in places if types[name][at] == kind])
         for kind, each in found.items()
@@ -456,38 +472,128 @@ def _with_summaries(
     return Nodes(values if isinstance(values, np.ndarray) else np.array(values, dtype=object), fields)
 
 
-def _check_join(kind: str, own: pl.Series, column: pl.Series, place: str) -> None:
-    """Refuse a relation none of whose ids is in the table of its type."""
-    known, ends = ids.same_type(own, column)
-    if not ends.is_in(known.implode()).any():
+class Joins:
+    """Says which columns of edge tables hold ids of which type: by their names, or else by the ids in node tables."""
+
+    def __init__(self, given: Description) -> None:
+        ends = [kind for each in given.edges.values() for kind in (each.source_type, each.target_type) if kind]
+        self.nodes, self.kinds = given.nodes, list(dict.fromkeys([*given.nodes, *ends]))
+
+    @cached_property
+    def _ids(self) -> list[tuple[str, pl.Series]]:
+        """Return each type with the ids in its table as text, named as their column: one called so, or the first."""
+        found = []
+        for kind, given in self.nodes.items():
+            with reading(place := resolve(given.file)):
+                table = open_table(place, notices=[])
+                for name in dict.fromkeys([given.id or find_id(table.names, None), given.id or table.names[0]]):
+                    check_column(f"nodes.{kind}.id", name, table.names)
+                    found.append((kind, _texts(table.read([name], text=[name])[name], table.typed)))
+        return found
+
+    def _held(self, column: pl.Series, typed: bool = True) -> list[str]:
+        """Return the types whose tables have most of the ids in a column."""
+        values = _texts(column, typed)
+        return list(dict.fromkeys(kind for kind, known in self._ids if _share(values, known) >= MOST))
+
+    def _type(self, column: str, wanted: str | None, held: Sequence[str] | None) -> str | None:
+        """Return the type that a column is called after, or whose ids it holds; None if it is not clear or wanted."""
+        name = f"_{normalized_name(column)}_"
+        called = [kind for kind in self.kinds if f"_{normalized_name(kind)}_" in name][:1]
+        if not called and not is_event_name(column):
+            called = [kind for kind, known in self._ids if f"_{normalized_name(known.name)}_" == name]
+        if wanted is None:
+            return next((each[0] for each in (called, held) if each and len(each) == 1), None)
+        joins = held is not None and (wanted in held or wanted not in self.nodes)
+        return wanted if joins or wanted in called else None
+
+    def ends(self, name: str, given: EdgeTable, notices: list[str] | None) -> EdgeTable:
+        """Return an edge table with the columns and types of its ends.
+
+        The columns are given or called like ends; or they are the first two that are called after fitting types; or
+        the first two at all, if they hold ids of fitting types; or the only two that do.
+        """
+        only = self.kinds[0] if len(self.kinds) == 1 else None
+        wanted = (given.source_type or only, given.target_type or only)
+        held: dict[str, list[str]] = {}
+
+        def types(pair: Sequence[str]) -> list[str | None]:
+            return [self._type(each, kind, held.get(each)) for each, kind in zip(pair, wanted, strict=True)]
+
+        with reading(place := resolve(given.file)):
+            table = open_table(place, header=given.header, notices=[])
+            first = find_ends(table.names, given.source, given.target, where=f"edges.{name}")
+            pairs = [first, *_other_ends(table.names, given)]
+            columns = list(dict.fromkeys(each for pair in pairs for each in pair))
+            fitting = [] if len(columns) == 2 and None not in wanted else [each for each in pairs if all(types(each))]
+            if not fitting and (len(columns) > 2 or None in wanted):
+                rows = table.sample(columns)
+                held |= {each: self._held(rows[each], table.typed) for each in columns}
+                fitting = [each for each in pairs if all(types(each))]
+                if first not in fitting and len({*map(frozenset, fitting)}) > 1:
+                    some = ", ".join(repr(each) for each in columns if any(each in pair for pair in fitting))
+                    raise ValueError(f"columns {some} may hold node ids: say source and target of the edges {name!r}")
+        ends = first if first in fitting or not fitting else fitting[0]
+        if ends != first:
+            state_ends(ends, (None, None), notices)
+        source, target = (found or kind for found, kind in zip(types(ends), wanted, strict=True))
+        return replace(given, source=ends[0], target=ends[1], source_type=source, target_type=target)
+
+    def types(self, name: str, given: EdgeTable, rows: Rows) -> tuple[str, str]:
+        """Return the types of both ends; refuse one that is not clear or misspelled."""
+        types = []
+        for end, kind, values in zip(
+            ("source", "target"), (given.source_type, given.target_type), rows.ends, strict=True
+        ):
+            column = f"column {values.name!r} of the edges {name!r}"
+            if kind is None:
+                held = " or ".join(map(repr, self._held(values)))
+                raise ValueError(
+                    f"{column} may hold ids of type {held}: say {end}_type"
+                    if held
+                    else f"no node table has the ids in "
+                    f"{column}, such as {shortened(values[0])}: say {end}, the column to read, or {end}_type"
+                )
+            if kind not in self.nodes and get_close_matches(kind, self.nodes, cutoff=MISSPELLED):  # it needs no table
+                near = suggest(kind, [*self.nodes])
+                raise ValueError(f"{end}_type of the edges {name!r}: there is no table of nodes of type {kind!r}{near}")
+            types.append(kind)
+        return types[0], types[1]
+
+    def check(self, kind: str, own: pl.Series, column: pl.Series, place: str, end: str) -> None:
+        """Refuse a relation none of whose ids is in the table of its type."""
+        known, ends = ids.same_type(own, column)
+        if ends.is_in(known.implode()).any():
+            return
+        held = " or ".join(repr(each) for each in self._held(column) if each != kind)
+        others = f"they are ids of type {held}; correct {end}_type, or the files of these tables"
         raise ValueError(
             f"none of the ids in {place}, such as {shortened(ends[0])}, is an id of type {kind!r}, such as "
-            f"{shortened(known[0])}: name another column or type"
+            f"{shortened(known[0])}: {others if held else f'say another {end} or {end}_type, or id of the nodes'}"
         )
 
 
-def _types(name: str, ends: tuple[str, str], graph: Description) -> tuple[str, str]:
-    """Return the types of both ends: given, or the only one, or the one that the column is called after."""
-    given = graph.edges[name]
-    listed = [*graph.nodes]
-    named = [kind for each in graph.edges.values() for kind in (each.source_type, each.target_type) if kind]
-    known = list(dict.fromkeys([*listed, *named]))
-    found = []
-    for key, kind, column in (
-        ("source_type", given.source_type, ends[0]),
-        ("target_type", given.target_type, ends[1]),
-    ):
-        words = normalized_name(column).split("_")
-        if kind is None:
-            kind = known[0] if len(known) == 1 else next((each for each in known if each.lower() in words), None)
-        if kind is None:
-            raise ValueError(f"column {column!r} may hold ids of any type: say {key} of the edges {name!r}")
-        if kind not in listed and get_close_matches(kind, listed, cutoff=MISSPELLED):  # a type needs no table
-            raise ValueError(
-                f"{key} of the edges {name!r}: there is no table of nodes of type {kind!r}{suggest(kind, listed)}"
-            )
-        found.append(kind)
-    return found[0], found[1]
+def _other_ends(names: Sequence[str], given: EdgeTable) -> list[tuple[str, str]]:
+    """Return the pairs of columns that may be ends where no two are given or called so."""
+    known = {normalized_name(name) for name in names}
+    if (given.source and given.target) or paired(names) or any(known.issuperset(pair) for pair in END_NAMES):
+        return []
+    likely = [name for name in names if not (is_event_name(name) or is_amount_name(name))]
+    pairs = permutations(likely[:MOST_LOOKED_AT], 2)
+    return [pair for pair in pairs if given.source in (None, pair[0]) and given.target in (None, pair[1])]
+
+
+def _texts(column: pl.Series, typed: bool) -> pl.Series:
+    """Return the different ids in a column as text; none if it cannot hold ids."""
+    try:
+        return ids.as_ids(column, typed=typed).cast(pl.String).drop_nulls().unique()
+    except ValueError:
+        return pl.Series([], dtype=pl.String)
+
+
+def _share(values: pl.Series, known: pl.Series) -> float:
+    """Return the share of ids that are known."""
+    return float(values.is_in(known.implode()).mean() or 0.0)  # type: ignore[arg-type]
 
 
 def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None = None) -> None:
@@ -619,11 +725,8 @@ def _find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | 
     wanted = [end.unique().cast(pl.String) for end in ends]
 
     def share(name: str) -> float:
-        values = table.read([name], text=[name])[name]
-        if values.dtype.is_nested():
-            return 0.0
-        column = ids.as_ids(values, typed=table.typed).cast(pl.String)
-        return max(float(end.is_in(column.implode()).mean() or 0.0) for end in wanted)  # type: ignore[arg-type]
+        column = _texts(table.read([name], text=[name])[name], table.typed)
+        return max(_share(end, column) for end in wanted)
 
     if not wanted or share(called) >= MOST:
         return called
