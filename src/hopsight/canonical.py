@@ -428,7 +428,8 @@ class Context:
     def learned_names(self) -> list[str]:
         """What the columns of :attr:`learned` are called."""
         shared = [f"{word} {kind}" for word in ("shared", "rarely shared") for kind in self.types]
-        return [*(f"number of {name}" for name in self.names), *shared, *self.mean_names]
+        counts = (f"{'number of' if 'edges ' in name else 'rows with'} {name}" for name in self.names)
+        return [*counts, *shared, *self.mean_names]
 
     @property
     def learned(self) -> FloatArray:

@@ -122,7 +122,7 @@ def node_features(
     relations = _relations(graph)
     for relation, matrix in relations:
         count = np.log1p(np.diff(matrix.indptr)).astype(np.float32)[:, None]
-        blocks.append((count, [f"number of neighbors by {relation}"]))
+        blocks.append((count, [f"number of neighbors by {relation!r}"]))
     n_local = sum(len(words) for _, words in blocks)
     kinds = sorted(evidence)  # a saved model has them in another order
     strengths = np.stack([*(np.nan_to_num(evidence[kind]) for kind in kinds), score], axis=1).astype(np.float32)

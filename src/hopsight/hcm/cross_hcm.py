@@ -861,6 +861,7 @@ class CrossHCM(Detector):
         if "sharing" in self.evidence_ and graph is not None and graph.context is not None:
             shared = self.evidence_["sharing"]
             suspects = (self.decision_score_ > self.threshold_) | (shared > least["sharing"])
+            suspects |= self.evidence_["relations"] > least["relations"]
             groups += sharing_groups(graph.context, self.edge_index_, shared, suspects)
         self._found = made_from, groups
         return groups
