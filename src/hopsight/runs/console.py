@@ -40,7 +40,7 @@ FIT_STAGES = {  # the parts of a fit that may take long
 }
 LONGEST_ID = 48
 LONGEST_RANKED, SHORTEST_NAME = 24, 12  # characters of an id or a name beside a reason
-FEWEST_WRAPPED = 20  # characters of a line of a reason
+FEWEST_WRAPPED, BELOW = 20, 6  # characters of a line of a reason, and spaces before one in a line of its own
 SHORT = ("load", "write", "explain")  # stages whose time is not worth a line
 
 
@@ -285,7 +285,7 @@ def show_ranking(
 
     ``rule`` is the sentence about the flagged nodes (:func:`hopsight.explanations.text.flagged_sentence`), ``more``
     further columns of text; a probability takes the place of the score. Where lines would be wider than a terminal,
-    names are cut and reasons beside them go on in another line; without names, reasons are cut.
+    names are cut and reasons go on in another line.
     """
     columns = {
         "rank": [f"{place + 1}" for place in range(len(ranked))],
@@ -308,22 +308,26 @@ def show_ranking(
 
 
 def _lines(header: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str]) -> Iterator[str]:
-    """Yield the lines of a table, none wider than a terminal: beside names, the last column is broken, else cut."""
+    """Yield the lines of a table, none wider than a terminal: a last column of text is broken, other lines are cut.
+
+    Where little room is beside the other columns, the text is in lines of its own.
+    """
     widths = _widths(header, rows)
     start = sum(widths[:-1]) + 2 * (len(widths) - 1)
-    breaks = "name" in header[1:] and WIDTH - start >= FEWEST_WRAPPED
+    below = WIDTH - start < FEWEST_WRAPPED
     for row in (header, *rows):
         cells = [
             cell.ljust(width) if name in left else cell.rjust(width)
             for cell, width, name in zip(row, widths, header, strict=True)
         ]
         line = "  ".join(cells).rstrip()
-        if len(line) <= WIDTH or not breaks:
+        if len(line) <= WIDTH or header[-1] not in left:
             yield line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
             continue
-        first, *others = textwrap.wrap(row[-1], WIDTH - start)
-        yield line[:start] + first
-        yield from (" " * start + other for other in others)
+        indent = " " * (BELOW if below else start)
+        first, *others = textwrap.wrap(row[-1], WIDTH - len(indent))
+        yield from (line[:start].rstrip(), indent + first) if below else (line[:start] + first,)
+        yield from (indent + other for other in others)
 
 
 def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
