@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from hopsight.checks import duration, plural
 from hopsight.explanations import Explainer, Explanation
-from hopsight.explanations.text import flagged_sentence, listed
+from hopsight.explanations.text import flagged_sentence, listed, shown_name
 from hopsight.graph import AttributedGraph
 
 TABLES = {
@@ -95,6 +96,7 @@ def summary(explainer: Explainer, explanations: Sequence[Explanation], run: Mapp
 
         known = run.get("distinguishes")
         found = model.distinctions(explainer.graph) if known is None else [Distinction(**each) for each in known]
+        found = [replace(each, feature=shown_name(each.feature)) for each in found]
         sentences = (curve_words([Point(**each) for each in run.get("learning_curve") or ()]), in_words(found))
         paragraphs += [sentence for sentence in sentences if sentence]
     n_unjudged = int(np.sum(~np.asarray(getattr(model, "judged_", True), dtype=bool)))
