@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST_NAMES = 8  # of a chain
 FEW_FAR = 0.01  # share of dates that may be far from ours, such as 1900-01-01
 LAST_YEAR = 6e10  # seconds from 1970 to the years 68 and 3871, well within what can be written as a date
+MOST_PASSED = 0.5  # share of what came in from which the share itself is unusual; else it is compared
 NOTICEABLE = 1.0  # one ordinary node in ten
 UNUSUAL_EVENTS = {
     "burst": "one of many in a short time",
@@ -193,9 +194,15 @@ def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar) -> tu
     within = calendar.length(facts.window)
     half = "on the same day" if calendar.whole_days and not facts.delay else f"within {calendar.length(facts.delay)}"
     when = calendar.span(facts.first, facts.last)
+    if facts.share < MOST_PASSED:
+        passed, usual = money(facts.passed), f"{facts.usual:.0%}" if facts.usual else "none"
+        usually = f"; {usual} is usual" if facts.usual < facts.share else ""
+        sentence = f"It passed on {passed} of the {received} it received within {within} ({when}){usually}."
+        return sentence, f"passed on {passed} of {received} within {within}{usually}"
     part = f"{min(facts.share, 0.99 if facts.passed < facts.received else 1.0):.0%}"  # 99.8% is not all
-    sentence = f"{part} of the {received} it received went out again within {within}, half of that {half} ({when})."
-    return sentence, f"{part} of {received} out again, half {half}"
+    soon = "" if half == f"within {within}" else f", half of that {half}"
+    sentence = f"{part} of the {received} it received went out again within {within}{soon} ({when})."
+    return sentence, f"{part} of {received} out again{', half' if soon else ''} {half}"
 
 
 def _cycle(facts: CycleFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
