@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hopsight.canonical import Events
 from hopsight.detectors import DETECTORS, get_detector
 from hopsight.detectors.base import Detector
 from hopsight.explanations import Explainer, explain
@@ -237,6 +238,25 @@ def test_the_amount_and_the_time_of_an_edge_are_said(fitted: Any) -> None:
     plain = reasons.to_dict()
     assert plain["summary"] == reasons.summary and next(iter(plain)) == "summary"
     assert plain["data"][1] == {"name": "Amount\x07", "value": 48_900.4, "text": "48,900"}
+
+
+def test_several_payments_are_not_said_as_one_that_does_not_exist(fitted: Any) -> None:
+    """Of hub – c (2.5 to c, 1 back and 4.5 to c) the edge has a mean and the latest time; hub – a has one payment."""
+    march = 1_709_251_200.0
+    hub, c, amounts, days = [0, 3, 0, 0], [3, 0, 3, 1], [2.5, 1.0, 4.5, 7.0], np.array([0, 1, 2, 2])
+    events = Events(np.array(hub), np.array(c), np.array(amounts), march + 86_400 * days)
+    fitted.graph_ = dataclasses.replace(with_data(fitted, [march] * 5), events=events)
+    reasons = explain(fitted, "hub", "c")
+    assert "In the edge list: 8 in 3 events (2024-03-01 to 2024-03-03).\n" in f"{reasons}\n"
+    assert reasons.data[1].value == 48_900.4
+    assert "In the edge list: weight 1; Amount\\x07 10; time 2024-03-01." in str(explain(fitted, "hub", "a"))
+
+
+def test_a_number_that_most_nodes_do_not_have_is_not_compared_with_zero() -> None:
+    edges = OwnValue("edges received, log count", float(np.log1p(37)), 97.2, 0.0, usual=0.0)
+    assert str(edges) == "edges received 37 (most nodes have none): higher than for 97% of nodes"
+    assert edges.in_short == "edges received 37 (most nodes have none)"
+    assert OwnValue("balance", 5.0, 97.2, 0.0, usual=0.0).in_short == "balance 5 (0 is usual)"
 
 
 def test_times_in_a_unit_of_their_own_stay_numbers(fitted: Any) -> None:

@@ -311,14 +311,18 @@ def exchanged(graph: AttributedGraph, members: Any) -> str:
     inside = np.zeros(graph.n_nodes, dtype=np.bool_)
     inside[members] = True
     rows = np.flatnonzero(inside[events.source] & inside[events.target])
-    if not rows.size:
-        return ""
+    return f"They sent each other {in_all(graph, rows)}." if rows.size else ""
+
+
+def in_all(graph: AttributedGraph, rows: Any) -> str:
+    """Return how much some events are in all, how many they are, and from when to when."""
+    events = graph.events
     sums = _totals(events.sums(rows))
     what = f"{sums} in {plural(rows.size, 'event')}" if sums else plural(rows.size, "event")
     times = events.time[rows] if events.time is not None else np.empty(0)
     times = times[np.isfinite(times)]
     when = f" ({Calendar.of(graph).span(float(times.min()), float(times.max()))})" if times.size else ""
-    return f"They sent each other {what}{when}."
+    return f"{what}{when}"
 
 
 def node_events(graph: AttributedGraph, node: int, most: int, partners: int = 10) -> dict[str, Any] | None:

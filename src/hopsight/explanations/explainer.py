@@ -236,6 +236,7 @@ class Explainer:
             flagged=bool(self.model.edge_label_[edge]) if hasattr(self.model, "edge_label_") else None,
             reason=self.edges.reasons(only)[0] if self.edges.has_hops else None,
             data=edge_values(graph, edge, self.calendar),
+            merged=self.edges.merged(edge),
             anomaly_probability=None if taught is None else float(self.model.edge_anomaly_probability_[edge]),
             influences=() if taught is None else taught.influences(edge),
         )

@@ -220,6 +220,8 @@ class OwnValue:
 
     @property
     def _usually(self) -> str:
+        if self.usual == 0 and self.name.endswith(LOGARITHMS):
+            return " (most nodes have none)"
         return "" if self.usual is None else f" ({shown_value(self.name, self.usual)} is usual)"
 
 
@@ -506,7 +508,8 @@ def _influence(each: Influence, noun: str) -> str:
 class EdgeExplanation(Readable):
     """Why an edge looks out of place, or does not.
 
-    ``data`` holds what the edge list says about it, such as its amount and its time. ``attributes`` compares the source
+    ``data`` holds what the edge list says about it, such as its amount and its time; where that is made of several
+    rows, ``merged`` says what they are in all. ``attributes`` compares the source
     (``value``) with the target (``median``); rank 1 is the edge most out of place. ``unlikeness`` is the percentage of
     edges whose ends are more alike, ``score`` −log₁₀ of the share of ordinary edges that are as unusual, ``reason`` the
     clause of ``edges.csv``. Where an end has no row in the node table, ``hop``, ``probability`` (that of really being 1
@@ -533,6 +536,7 @@ class EdgeExplanation(Readable):
     data: tuple[EdgeValue, ...] = ()
     anomaly_probability: float | None = None
     influences: tuple[Influence, ...] = ()
+    merged: str | None = None
 
     def __repr__(self) -> str:
         return f"<Explanation of the edge {printable(self.source)} – {printable(self.target)}>"
@@ -554,8 +558,8 @@ class EdgeExplanation(Readable):
         source, target = printable(self.source), printable(self.target)
         yield f"Edge {source} – {target}, judged by {self.detector}"
         yield self.summary
-        if self.data:
-            known = [str(value) for value in self.data if value.value is not None]
+        if self.data or self.merged:
+            known = [self.merged] if self.merged else [str(value) for value in self.data if value.value is not None]
             yield f"In the edge list: {'; '.join(known)}."
         if self.score is not None and self.anomaly_probability is None:
             yield f"Score {number(self.score)} (3 = as unusual as 1 in 1,000 ordinary edges)."

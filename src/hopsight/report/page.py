@@ -294,9 +294,9 @@ def _group(shown: PageNodes, explainer: Explainer, number: int, group: Any) -> l
 
 
 def _edge(shown: PageNodes, explainer: Explainer, edge: int) -> list[Any]:
-    """Return ends, hops, variance, P(1 hop), unlikeness, score, whether it is flagged, why, its data, probability.
+    """Return ends, hops, variance, P(1 hop), unlikeness, score, whether it is flagged, why, its data, probability, rows.
 
-    Of the first edges, what labels say is part of the reason.
+    Of the first edges, what labels say is part of the reason. Data of several rows come with what these are in all.
     """
     model, graph, edges, taught = explainer.model, explainer.graph, explainer.edges, explainer.learned_edges
     start, end = graph.directions[:, edge].tolist()
@@ -314,4 +314,5 @@ def _edge(shown: PageNodes, explainer: Explainer, edge: int) -> list[Any]:
         "; ".join(filter(None, (*about, *map(cut, differs)))),
         [[each.value, each.text] for each in edge_values(graph, edge, explainer.calendar)[:N_EDGE_VALUES]],
         None if taught is None else float(model.edge_anomaly_probability_[edge]),
+        edges.merged(edge),
     ]

@@ -104,7 +104,7 @@ function edgeTable() {
       { label: "To", wide: true, said: true, value: (row) => fullName(page, row[2]), cell: (row) => nodeLink(page, row[2]) },
       some(11) && { label: "Probability", right: true, value: (row) => row[11], text: (row) => share(row[11]), warm: (row) => row[8] },
       some(7) && { label: "Score", right: true, value: (row) => row[7], text: (row) => score(row[7]), warm: (row) => row[8] },
-      known.length > 0 && { label: "In the edge list", wide: true, value: (row) => row[10][0][0], text: (row) => row[10].map(([, text]) => text).join(" "), cell: edgeData, fields: known.map((label, i) => [label, (row) => row[10][i][0]]) },
+      known.length > 0 && { label: "In the edge list", wide: true, value: (row) => row[10][0][0], text: (row) => row[12] ?? row[10].map(([, text]) => text).join(" "), cell: edgeData, fields: [...known.map((label, i) => [label, (row) => row[10][i][0]]), ["All rows", (row) => row[12]]] },
       some(3) && { label: "Hops", right: true, wide: true, value: (row) => row[3], text: (row) => fixed(row[3], 2) },
       some(4) && !some(7) && { label: "Variance", right: true, wide: true, value: (row) => row[4], text: (row) => fixed(row[4], 3) },
       some(5) && { label: "P(1 hop)", right: true, wide: true, value: (row) => row[5], text: (row) => chance(row[5]) },
@@ -119,8 +119,9 @@ function edgeIntro() {
     : "No edge has attributes at both ends to compare, so amounts and times alone decide.";
 }
 
-// What the edge list says about an edge: one line for each of its columns.
+// What the edge list says about an edge: what its rows are in all, or one line for each column of the only row.
 function edgeData(row) {
+  if (row[12]) return el("div", { class: "small" }, row[12]);
   return el("div", { class: "small" }, row[10].map(([, text], i) => el("div", { class: "whole" }, page.edge_data[i] === "time" ? text : `${page.edge_data[i]} ${text}`)));
 }
 
