@@ -51,9 +51,9 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
 @pytest.mark.parametrize(
     ("probability", "sentence"),
     [
-        ([0.9, 0.8, 0.1], "2 nodes flagged (probability of 0.80 or more); by the labels, 15% of them are expected "
+        ([0.9, 0.8, 0.1], "2 nodes flagged (probability of 50% or more); by the labels, 15% of them are expected "
          "to be false alarms."),
-        ([0.95, 0.2, 0.1], "1 node flagged (probability of 0.95 or more); by the labels, the chance of a false "
+        ([0.95, 0.2, 0.1], "1 node flagged (probability of 50% or more); by the labels, the chance of a false "
          "alarm is 5%."),
         ([0.4, 0.2, 0.1], "No node stands out from the bulk; the ranking says whom to look at first."),
     ],
@@ -61,8 +61,15 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
 def test_only_labels_say_how_many_false_alarms_to_expect(probability: list[float], sentence: str) -> None:
     chances = np.array(probability)
     flags = (chances > 0.5).astype(np.int64)
-    model = SimpleNamespace(contamination="auto", threshold_=3.5, probability_=chances, label_=flags)
+    learned = SimpleNamespace(kept=[0])  # the score is −log₁₀ of the probability of being normal
+    model = SimpleNamespace(
+        contamination="auto", threshold_=-np.log10(0.5), probability_=chances, label_=flags, learned_=learned
+    )  # fmt: skip
     assert flagged_sentence(model, int(flags.sum()), 3) == sentence
+    if flags.any():
+        assert "flagged (probability of 50% or more), by" in flagged_sentence(model, 2, 3, scored=True)
+        learned.kept = [1]
+        assert "flagged (score above 0.301)" in flagged_sentence(model, int(flags.sum()), 3)
 
 
 def test_the_percentages_of_reasons_are_rounded_down(fitted: Any) -> None:
@@ -96,7 +103,7 @@ def test_text_lists_the_farthest_neighbors_and_counts_the_rest(fitted: Any) -> N
     assert ["c", "4.00", "0.200", "0.050"] in lines
     assert ["a", "3.00", "0.500", "0.100"] in lines
     assert "… and 2 more" in text
-    assert "Without the edge to c, the score would be 1.1, rank 2." in text
+    assert "Without the edge to c, the score would be about 1.1 and the rank about 2." in text
 
 
 def test_a_binary_attribute_is_given_as_a_share_of_the_neighbors(fitted: Any) -> None:

@@ -12,6 +12,7 @@ from hopsight.feedback.experts import balanced, kernel, kernel_fit, logistic
 from hopsight.feedback.features import Features, judged_neighbors, node_features, normal_scores, quantile_levels
 from hopsight.feedback.forests import Forest
 from hopsight.feedback.learner import Learned, learn
+from hopsight.explanations.text import chance
 from hopsight.feedback.reasons import Distinction, LearnedReasons, given_away, groups_of, in_words
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
@@ -337,5 +338,5 @@ def test_a_learned_detector_says_what_distinguishes_and_explains_with_probabilit
     assert found is not None and "chargeback" in [each.feature for each in found.distinctions(100)]
     explained = hs.explain(taught, graph.node_ids[int(np.argmax(taught.probability_))])
     assert explained.probability == taught.probability_.max() and explained.influences
-    assert f"with a probability of {explained.probability:.0%}, raised by " in explained.summary
+    assert f"a probability of {chance(explained.probability)}, raised by " in explained.summary
     assert "What distinguishes known anomalies: " in hs.report(taught).text

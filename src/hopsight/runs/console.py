@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from hopsight.checks import duration, one_line, plural
-from hopsight.explanations.text import WIDTH, broken, printable_json
+from hopsight.explanations.text import WIDTH, broken, chance, printable_json
 from hopsight.runs.results import Result, table_of
 from hopsight.system.arrays import plain
 from hopsight.system.machine import check_limit
@@ -191,7 +191,7 @@ def show_result(result: Result, *, top: int, as_json: bool = False) -> None:
         return
     more: dict[str, Sequence[str]] = {}
     if "anomaly_probability" in result.own:
-        more["probability"] = [f"{chance:.2f}" for chance in result.own["anomaly_probability"][order]]
+        more["probability"] = [chance(each) for each in result.own["anomaly_probability"][order]]
     if graph.node_names is not None:
         more["name"] = [shown(name, LONGEST_RANKED) for name in graph.node_names[order]]
     if "stability" in result.own:
@@ -222,8 +222,8 @@ def show_edges(result: Result) -> None:
     """Print the edges that are most probably anomalous by what was learned from labels, and where the files are."""
     header = ["rank", "source", "target", "probability", "flagged"]
     rows = [
-        [f"{place}", *(shown(end, LONGEST_RANKED) for end in ends), f"{chance:.2f}", "yes" if flagged else ""]
-        for place, (*ends, chance, flagged) in enumerate(result.edges, start=1)
+        [f"{place}", *(shown(end, LONGEST_RANKED) for end in ends), chance(probability), "yes" if flagged else ""]
+        for place, (*ends, probability, flagged) in enumerate(result.edges, start=1)
     ]
     write(f"The {len(rows):,} most probable of {plural(result.graph.n_edges, 'edge')}, by what was learned")
     write(*_lines(header, rows, left={"source", "target"}))
@@ -262,8 +262,8 @@ def _summary(result: Result, ranked: Sequence[tuple[object, float]], reasons: Se
         "threshold": result.threshold,
         "top": nodes,
         "top_edges": [
-            {"source": source, "target": target, "anomaly_probability": chance, "flagged": flagged}
-            for source, target, chance, flagged in result.edges
+            {"source": source, "target": target, "anomaly_probability": probability, "flagged": flagged}
+            for source, target, probability, flagged in result.edges
         ],
         "labels": record["labels"],
         "learned": record["learned"],
