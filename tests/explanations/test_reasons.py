@@ -51,9 +51,9 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
 @pytest.mark.parametrize(
     ("probability", "sentence"),
     [
-        ([0.9, 0.8, 0.1], "2 nodes flagged (probability of 50% or more); by the labels, 15% of them are expected "
+        ([0.9, 0.8, 0.1], "2 nodes flagged (probability of 50.0% or more); by the labels, 15% of them are expected "
          "to be false alarms."),
-        ([0.95, 0.2, 0.1], "1 node flagged (probability of 50% or more); by the labels, the chance of a false "
+        ([0.95, 0.2, 0.1], "1 node flagged (probability of 50.0% or more); by the labels, the chance of a false "
          "alarm is 5%."),
         ([0.4, 0.2, 0.1], "No node stands out from the bulk; the ranking says whom to look at first."),
     ],
@@ -67,7 +67,7 @@ def test_only_labels_say_how_many_false_alarms_to_expect(probability: list[float
     )  # fmt: skip
     assert flagged_sentence(model, int(flags.sum()), 3) == sentence
     if flags.any():
-        assert "flagged (probability of 50% or more), by" in flagged_sentence(model, 2, 3, scored=True)
+        assert "flagged (probability of 50.0% or more), by" in flagged_sentence(model, 2, 3, scored=True)
         learned.kept = [1]
         assert "flagged (score above 0.301)" in flagged_sentence(model, int(flags.sum()), 3)
 

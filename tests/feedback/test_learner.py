@@ -8,11 +8,11 @@ from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.metrics import roc_auc_score
 
 import hopsight as hs
+from hopsight.explanations.text import chance
 from hopsight.feedback.experts import balanced, kernel, kernel_fit, logistic
 from hopsight.feedback.features import Features, judged_neighbors, node_features, normal_scores, quantile_levels
 from hopsight.feedback.forests import Forest
 from hopsight.feedback.learner import Learned, learn
-from hopsight.explanations.text import chance
 from hopsight.feedback.reasons import Distinction, LearnedReasons, given_away, groups_of, in_words
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM

@@ -59,7 +59,7 @@ def test_a_labeled_node_is_explained_with_its_label_and_with_probabilities(
         assert reasons.summary.startswith(f"It was labeled {kind}. What was learned from all labels gives it a prob")
         said = " ".join(str(reasons).split())
         least, own = 1.0 - 10.0**-taught.threshold_, taught.probability_[place]
-        assert f"Probability {chance(own)} (flagged from {chance(least)}); " in said
+        assert f"Probability {chance(own)} (flagged from {least:.1%}); " in said
         assert "score" not in said.partition("Neighbors")[0].replace("score without labels", "")
     other = next(node for node in taught.graph_.node_ids.tolist() if node not in labels)
     assert hs.explain(taught, other).labeled is None and "labeled" not in hs.explain(taught, other).in_short

@@ -16,12 +16,13 @@ import numpy as np
 import pytest
 
 from hopsight.baselines.lof import LOF
-from hopsight.datasets import make_textbook
 from hopsight.canonical import Events
+from hopsight.datasets import make_textbook
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.text import number
 from hopsight.graph import AttributedGraph
 from hopsight.report.page import report_page
+from hopsight.report.words import title_of
 from report_pages import ExplainTop, write_report
 
 
@@ -40,7 +41,7 @@ def test_the_file_holds_scores_reasons_and_edges(judged: Any, record: dict[str, 
     data = data_of(judged, explanations, record)
     assert [data["nodes"][str(rank)][0] for rank in data["top"]] == [each.node for each in explanations]
     assert sum(data["scores"]["counts"]) == 80
-    assert data["scores"]["threshold"] == pytest.approx(judged.threshold_, rel=1e-5)
+    assert data["threshold"] == pytest.approx(judged.threshold_, rel=1e-5)
     assert len(data["edges"]) == 100
     assert data["edges"][0][2] == pytest.approx(judged.edge_hop_.max(), rel=1e-5)
     around = data["egos"]["1"]
@@ -154,6 +155,22 @@ def test_edges_are_shown_with_what_the_edge_list_says(suspected: Any, explain_to
     suspected.graph_ = graph = dataclasses.replace(graph, events=events)
     data = data_of(suspected, explain_top(suspected, graph, 1))
     assert data["edges"][0][11] == "13 in 2 events (2024-03-01 to 2024-03-02)"
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "title"),
+    [
+        ("shop", "orders.csv", "shop"),
+        ("", "/home/somebody/zamówienia.csv?encoding=cp1250", "zamówienia"),
+        ("", "C:\\data\\orders.parquet", "orders"),
+        ("", "postgresql://ada:secret@host/db", "Graph"),
+        ("", None, "Graph"),
+    ],
+)
+def test_the_title_is_the_name_of_the_graph_or_of_its_file(name: str, path: str | None, title: str) -> None:
+    graph = AttributedGraph.from_edges([0], [1], [[1.0]] * 2, name=name)
+    assert title_of(graph, {"request": {"source": {"path": path}}}) == title
+    assert title_of(graph, {}) == (name or "Graph")
 
 
 def test_without_evidence_the_page_has_none(judged: Any, explain_top: ExplainTop) -> None:

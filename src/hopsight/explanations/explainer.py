@@ -149,7 +149,7 @@ class Explainer:
 
     @property
     def levels(self) -> FloatArray:
-        """What people read for each node: its probability of being anomalous where labels make the ranking, or score."""
+        """What people read for each node: its score, or its probability where labels make the ranking."""
         return self.scores if self.flagged_from is None else np.asarray(self.model.probability_, dtype=np.float64)
 
     @cached_property

@@ -267,8 +267,8 @@ class Explanation(Readable):
     is the share of repeated fits in which the node is among the first. Once the detector has learned from labels,
     ``probability`` is that of being anomalous, ``flagged_from`` that from which nodes are flagged (None if the ranking
     stays as it was), ``influences`` are the features that raised or lowered it most, and ``labeled`` is the node's own
-    label. Where edges have amounts or times, ``flow`` is what the events of the node say. ``n_ranked`` nodes are ranked, None
-    if all are; the others have later ranks.
+    label. Where edges have amounts or times, ``flow`` is what the events of the node say. ``n_ranked`` nodes are
+    ranked, None if all are; the others have later ranks.
     """
 
     node: Hashable
@@ -438,7 +438,7 @@ class Explanation(Readable):
         if self.flagged_from is None or self.probability is None:
             yield f"Score {number(self.score)} (flagged above {number(self.threshold)}); {edges}."
         else:
-            yield f"Probability {chance(self.probability)} (flagged from {chance(self.flagged_from)}); {edges}."
+            yield f"Probability {chance(self.probability)} (flagged from {self.flagged_from:.1%}); {edges}."
         if self.evidence:
             strong = [each for each in self.evidence if each.strength >= NOTICEABLE]
             strong.sort(key=lambda each: -each.weight * each.strength * each.counts)
@@ -492,9 +492,7 @@ class Explanation(Readable):
         return Table("Neighbors, most out of place first", [*header, "less alike than"], rows, n_more)
 
 
-def by_labels(
-    probability: float | None, influences: Sequence[Influence], noun: str, labeled: str | None = None
-) -> str:
+def by_labels(probability: float | None, influences: Sequence[Influence], noun: str, labeled: str | None = None) -> str:
     """Say how probable it is that a node or an edge is anomalous, and what raised or lowered that; empty if unknown.
 
     >>> from hopsight.feedback.reasons import Influence
@@ -505,9 +503,10 @@ def by_labels(
     """
     if probability is None:
         return ""
-    start = f"By the labels so far, it is anomalous with a probability of {chance(probability)}"
+    start = "By the labels so far, it is anomalous with"
     if labeled is not None:
-        start = f"It was labeled {labeled}. What was learned from all labels gives it a probability of {chance(probability)}"
+        start = f"It was labeled {labeled}. What was learned from all labels gives it"
+    start = f"{start} a probability of {chance(probability)}"
     return f"{', '.join([start, *moved(influences, noun)])}."
 
 

@@ -101,12 +101,12 @@ def percent(value: float) -> str:
 
 
 def chance(probability: float) -> str:
-    """Format the probability of being anomalous, rounded down.
+    """Format the probability of being anomalous, which never reads 0% or 100% by rounding.
 
-    >>> chance(0.004), chance(0.58), chance(0.9996)
-    ('<1%', '58%', '99.9%')
+    >>> chance(0.004), chance(0.876), chance(0.9996)
+    ('<1%', '88%', '99.9%')
     """
-    return "<1%" if probability < 0.01 else percent(100 * probability + 1e-9)
+    return "<1%" if probability < 0.01 else percent(100 * probability) if probability >= 0.99 else f"{probability:.0%}"
 
 
 def chance_of(score: float) -> float:
@@ -140,7 +140,7 @@ def flagged_sentence(
     120 nodes flagged (score above 3): 5% of all, as asked.
     """
     least = flagged_from(model)
-    limit = f"score above {number(float(model.threshold_))}" if least is None else f"probability of {chance(least)} or more"
+    limit = f"score above {number(float(model.threshold_))}" if least is None else f"probability of {least:.1%} or more"
     start = f"{plural(n_flagged, 'node')} flagged ({limit})"
     share = getattr(model, "contamination", None)
     if scored:

@@ -60,9 +60,9 @@ def make_app(session: Session, *, token: str, hosts: frozenset[str] | None, revi
     made to point here by anyone (DNS rebinding).
     """
     page = render_page(
-        f"Review {session.graph.name or 'graph'} · hopsight",
+        f"Review {session.title} · hopsight",
         {
-            "name": session.graph.name or "Graph",
+            "name": session.title,
             "detector": type(session.fitted).__name__,
             "method": getattr(type(session.fitted), "meaning", None),
             "reviewer": reviewer,
