@@ -69,12 +69,33 @@ def test_amounts_of_two_currencies_are_two_sums_and_small_ones_keep_their_digits
 
 def test_what_came_in_went_out_again() -> None:
     passing = PassThroughFacts(
-        34_810.0, 32_025.0, 0.92, 5 * 3600.0, MARCH, MARCH + 7 * DAY, 3 * DAY, "EUR", NOTHING
+        34_810.0, 32_025.0, 0.92, 5 * 3600.0, MARCH, MARCH + 7 * DAY, 3 * DAY, 0.0, "EUR", NOTHING
     )  # fmt: skip
     assert said("pass_through", passing) == (
         "92% of the 34,810 EUR it received went out again within 3 days, half of that within 5 hours (2024-03-01 to "
         "2024-03-08).",
         "92% of 34,810 EUR out again, half within 5 hours",
+    )
+
+
+@pytest.mark.parametrize(("usual", "words"), [(0.0, "; none is usual"), (0.03, "; 3% is usual"), (0.2, "")])
+def test_a_small_part_that_went_out_again_is_compared_with_what_is_usual(usual: float, words: str) -> None:
+    passing = PassThroughFacts(
+        5086.0, 356.0, 0.07, 2 * DAY, MARCH, MARCH + 7 * DAY, 3 * DAY, usual, "PLN", NOTHING
+    )  # fmt: skip
+    assert said("pass_through", passing) == (
+        f"It passed on 356 of the 5,086 PLN it received within 3 days (2024-03-01 to 2024-03-08){words}.",
+        f"passed on 356 of 5,086 PLN within 3 days{words}",
+    )
+
+
+def test_half_of_what_went_out_again_is_not_mentioned_if_it_took_as_long() -> None:
+    passing = PassThroughFacts(
+        5000.0, 4000.0, 0.8, 2.9 * DAY, MARCH, MARCH + 7 * DAY, 3 * DAY, 0.0, "PLN", NOTHING
+    )  # fmt: skip
+    assert said("pass_through", passing) == (
+        "80% of the 5,000 PLN it received went out again within 3 days (2024-03-01 to 2024-03-08).",
+        "80% of 5,000 PLN out again within 3 days",
     )
 
 
@@ -136,7 +157,7 @@ def test_dates_without_an_hour_are_days() -> None:
         "50 went around a circle of 3 nodes within 2 days (03/01/2024 to 03/02/2024): a → b → d → a."
     )
     for delay, half in ((0.0, "on the same day"), (DAY, "within a day"), (2 * DAY, "within 2 days")):
-        passing = PassThroughFacts(100.0, 90.0, 0.9, delay, MARCH, MARCH + 7 * DAY, 3 * DAY, None, NOTHING)
+        passing = PassThroughFacts(100.0, 90.0, 0.9, delay, MARCH, MARCH + 7 * DAY, 3 * DAY, 0.0, None, NOTHING)
         sentence = flow_reason("pass_through", passing, NAMES, days).sentence
         assert f"went out again within 3 days, half of that {half} (03/01/2024 to 03/08/2024)." in sentence
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hopsight.canonical import Events
 from hopsight.detectors import DETECTORS, get_detector
 from hopsight.detectors.base import Detector
 from hopsight.explanations import Explainer, explain
@@ -50,9 +51,9 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
 @pytest.mark.parametrize(
     ("probability", "sentence"),
     [
-        ([0.9, 0.8, 0.1], "2 nodes flagged (probability of 0.80 or more); by the labels, 15% of them are expected "
+        ([0.9, 0.8, 0.1], "2 nodes flagged (probability of 50.0% or more); by the labels, 15% of them are expected "
          "to be false alarms."),
-        ([0.95, 0.2, 0.1], "1 node flagged (probability of 0.95 or more); by the labels, the chance of a false "
+        ([0.95, 0.2, 0.1], "1 node flagged (probability of 50.0% or more); by the labels, the chance of a false "
          "alarm is 5%."),
         ([0.4, 0.2, 0.1], "No node stands out from the bulk; the ranking says whom to look at first."),
     ],
@@ -60,8 +61,15 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
 def test_only_labels_say_how_many_false_alarms_to_expect(probability: list[float], sentence: str) -> None:
     chances = np.array(probability)
     flags = (chances > 0.5).astype(np.int64)
-    model = SimpleNamespace(contamination="auto", threshold_=3.5, probability_=chances, label_=flags)
+    learned = SimpleNamespace(kept=[0])  # the score is −log₁₀ of the probability of being normal
+    model = SimpleNamespace(
+        contamination="auto", threshold_=-np.log10(0.5), probability_=chances, label_=flags, learned_=learned
+    )  # fmt: skip
     assert flagged_sentence(model, int(flags.sum()), 3) == sentence
+    if flags.any():
+        assert "flagged (probability of 50.0% or more), by" in flagged_sentence(model, 2, 3, scored=True)
+        learned.kept = [1]
+        assert "flagged (score above 0.301)" in flagged_sentence(model, int(flags.sum()), 3)
 
 
 def test_the_percentages_of_reasons_are_rounded_down(fitted: Any) -> None:
@@ -95,7 +103,7 @@ def test_text_lists_the_farthest_neighbors_and_counts_the_rest(fitted: Any) -> N
     assert ["c", "4.00", "0.200", "0.050"] in lines
     assert ["a", "3.00", "0.500", "0.100"] in lines
     assert "… and 2 more" in text
-    assert "Without the edge to c, the score would be 1.1, rank 2." in text
+    assert "Without the edge to c, the score would be about 1.1 and the rank about 2." in text
 
 
 def test_a_binary_attribute_is_given_as_a_share_of_the_neighbors(fitted: Any) -> None:
@@ -237,6 +245,25 @@ def test_the_amount_and_the_time_of_an_edge_are_said(fitted: Any) -> None:
     plain = reasons.to_dict()
     assert plain["summary"] == reasons.summary and next(iter(plain)) == "summary"
     assert plain["data"][1] == {"name": "Amount\x07", "value": 48_900.4, "text": "48,900"}
+
+
+def test_several_payments_are_not_said_as_one_that_does_not_exist(fitted: Any) -> None:
+    """Of hub – c (2.5 to c, 1 back and 4.5 to c) the edge has a mean and the latest time; hub – a has one payment."""
+    march = 1_709_251_200.0
+    hub, c, amounts, days = [0, 3, 0, 0], [3, 0, 3, 1], [2.5, 1.0, 4.5, 7.0], np.array([0, 1, 2, 2])
+    events = Events(np.array(hub), np.array(c), np.array(amounts), march + 86_400 * days)
+    fitted.graph_ = dataclasses.replace(with_data(fitted, [march] * 5), events=events)
+    reasons = explain(fitted, "hub", "c")
+    assert "In the edge list: 8 in 3 events (2024-03-01 to 2024-03-03).\n" in f"{reasons}\n"
+    assert reasons.data[1].value == 48_900.4
+    assert "In the edge list: weight 1; Amount\\x07 10; time 2024-03-01." in str(explain(fitted, "hub", "a"))
+
+
+def test_a_number_that_most_nodes_do_not_have_is_not_compared_with_zero() -> None:
+    edges = OwnValue("edges received, log count", float(np.log1p(37)), 97.2, 0.0, usual=0.0)
+    assert str(edges) == "edges received 37 (most nodes have none): higher than for 97% of nodes"
+    assert edges.in_short == "edges received 37 (most nodes have none)"
+    assert OwnValue("balance", 5.0, 97.2, 0.0, usual=0.0).in_short == "balance 5 (0 is usual)"
 
 
 def test_times_in_a_unit_of_their_own_stay_numbers(fitted: Any) -> None:

@@ -11,6 +11,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import hopsight as hs
+from hopsight.explanations.text import chance
 from hopsight.feedback.teaching import BULK, TOP
 from hopsight.hcm.cross_hcm import CrossHCM
 
@@ -45,6 +46,25 @@ def test_the_score_is_minus_the_logarithm_of_the_probability_of_being_normal(tau
     if flagged.any():
         assert (1.0 - taught.probability_[flagged]).mean() <= taught.false_alarms
         assert taught.probability_[flagged].min() >= taught.probability_[~flagged].max()
+
+
+def test_a_labeled_node_is_explained_with_its_label_and_with_probabilities(
+    fitted: CrossHCM, taught: CrossHCM, labels: dict[Any, str]
+) -> None:
+    for kind in ("anomalous", "normal"):
+        node = next(node for node, label in labels.items() if label == kind)
+        reasons = hs.explain(taught, node)
+        place = taught.graph_.index_of(node)
+        assert reasons.labeled == kind and reasons.in_short.startswith(f"labeled {kind}; ")
+        assert reasons.summary.startswith(f"It was labeled {kind}. What was learned from all labels gives it a prob")
+        said = " ".join(str(reasons).split())
+        least, own = 1.0 - 10.0**-taught.threshold_, taught.probability_[place]
+        assert f"Probability {chance(own)} (flagged from {least:.1%}); " in said
+        assert "score" not in said.partition("Neighbors")[0].replace("score without labels", "")
+    other = next(node for node in taught.graph_.node_ids.tolist() if node not in labels)
+    assert hs.explain(taught, other).labeled is None and "labeled" not in hs.explain(taught, other).in_short
+    before = hs.explain(fitted, other)
+    assert (before.labeled, before.flagged_from) == (None, None) and "flagged above" in str(before)
 
 
 def test_a_share_of_nodes_is_flagged_if_that_is_asked_for(fitted: CrossHCM, labels: dict[Any, str]) -> None:

@@ -62,6 +62,15 @@ def test_what_comes_in_and_goes_out_within_three_days_passes_through() -> None:
     assert facts(graph, "pass_through", 4) is None
 
 
+def test_the_usual_share_that_is_passed_on_is_that_of_nodes_that_receive() -> None:
+    """Node 0 passes on 900 of 1,500 and node 2 450 of 900; 4 and 5 receive only, 1 and 3 receive nothing."""
+    rows = [(1, 0, 1000.0, 10), (0, 2, 900.0, 11), (2, 5, 450.0, 12), (3, 0, 500.0, 20), (0, 4, 500.0, 30)]
+    source, target, amount, day = (np.array(each) for each in zip(*rows, strict=True))
+    events = Events(source, target, amount, START + DAY * day)
+    graph = AttributedGraph.from_edges(source, target, np.ones((6, 1)), events=events)
+    assert facts(graph, "pass_through", 0).usual == pytest.approx((0.0 + 0.5) / 2)
+
+
 def test_who_passes_on_for_a_month_between_the_same_two_passed_on_all_of_it() -> None:
     """Ten times in 27 days 100 come in and 99 leave an hour later; five of them within two weeks of the first."""
     rows = [row for k in range(10) for row in ((1, 0, 100.0, 3.0 * k), (0, 2, 99.0, 3.0 * k + 1 / 24))]

@@ -120,7 +120,8 @@ def test_an_unknown_suffix_is_refused(tmp_path: Path, two_cliques: AttributedGra
     (tmp_path / name).write_text("x")
     with pytest.raises(ValueError, match=r"must end in \.csv"):
         io.read(tmp_path / name)
-    with pytest.raises(ValueError, match=r"must end in \.csv"):
+    listed = r"must end in \.csv, \.tsv, \.csv\.gz, \.tsv\.gz, \.parquet, \.pq, \.npz, \.mat or \.graphml$"
+    with pytest.raises(ValueError, match=listed):
         io.write(two_cliques, tmp_path / name)
 
 

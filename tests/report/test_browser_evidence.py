@@ -6,6 +6,7 @@ import copy
 import csv
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,43 @@ def test_the_first_screen_shows_suspects_with_what_their_scores_are_made_of(open
     words = second.inner_text()
     second.click()
     has_chosen(page, words)
+
+
+def test_after_learning_the_page_shows_probabilities_and_labels_and_no_number_breaks(
+    show: Show, suspected: Any, record: dict[str, Any], explain_top: ExplainTop
+) -> None:
+    """Node 3 has a probability of 91%, labeled; 4 and 5 have 87.9% and 87.3%, on both sides of the threshold."""
+    from playwright.sync_api import expect
+
+    model = copy.copy(suspected)
+    model.graph_ = dataclasses.replace(suspected.graph_, known=np.arange(80) != 79)
+    chances = np.append([0.91, 0.879, 0.873], np.linspace(0.5, 0.001, 77))
+    model.probability_ = np.empty(80)
+    model.probability_[[3, 4, 5, 0, 1, 2, *range(6, 80)]] = chances
+    model.decision_score_, model.threshold_ = -np.log10(1.0 - model.probability_), -np.log10(1.0 - 0.876)
+    model.label_ = (model.probability_ > 0.876).astype(int)
+    model.learned_ = SimpleNamespace(kept=[0], labels=(np.array([3, 5]), np.array([True, False])))
+    model.learned_reasons = lambda graph: SimpleNamespace(influences=lambda position: ())
+    model.score_without = lambda graph, position, edges: -np.log10(1.0 - 0.6)
+    page = show(write_report, model, explain_top(model, model.graph_, 5), record, files=("scores.csv",))
+    without = ", the probability would be about 60% instead of 91% and the rank about 3 instead of 1."
+    expect(page.locator("#node .notice")).to_contain_text(without)
+    expect(page.locator("header .lead").first).to_contain_text("2 nodes flagged (probability of 87.6% or more); by")
+    assert column(page, "Most anomalous nodes", 3)[:4] == ["91%", "88%", "87%", "50%"]
+    assert page.locator(".suspects .why").all_inner_texts()[0].startswith("labeled anomalous; ")
+    assert page.locator("#chosen .badge").all_inner_texts() == ["flagged", "labeled anomalous"]
+    panel = " ".join(page.locator("#node .values").inner_text().split())
+    assert panel.startswith("Probability 91% flagged from 87.6% Rank 1 of 79 Edges ")
+    assert "Ranks 1 of 79 (flagged)." in page.locator("#node").inner_text()
+    assert "For any other" not in page.locator("#most-anomalous-nodes").inner_text()  # all are here
+    for part in ("#node", "#most-anomalous-nodes", "#probabilities"):
+        assert "score" not in page.locator(part).inner_text().lower()
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        lines = page.locator(".suspects .number").evaluate_all(
+            "all => all.map(each => each.getClientRects()[0].height)"
+        )
+        assert set(lines) == {lines[0]} and lines[0] < 30
 
 
 def test_any_node_can_be_opened_with_its_evidence_rank_and_neighbors(opened_with_evidence: Any, suspected: Any) -> None:

@@ -16,11 +16,13 @@ import numpy as np
 import pytest
 
 from hopsight.baselines.lof import LOF
+from hopsight.canonical import Events
 from hopsight.datasets import make_textbook
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.text import number
 from hopsight.graph import AttributedGraph
 from hopsight.report.page import report_page
+from hopsight.report.words import title_of
 from report_pages import ExplainTop, write_report
 
 
@@ -39,7 +41,7 @@ def test_the_file_holds_scores_reasons_and_edges(judged: Any, record: dict[str, 
     data = data_of(judged, explanations, record)
     assert [data["nodes"][str(rank)][0] for rank in data["top"]] == [each.node for each in explanations]
     assert sum(data["scores"]["counts"]) == 80
-    assert data["scores"]["threshold"] == pytest.approx(judged.threshold_, rel=1e-5)
+    assert data["threshold"] == pytest.approx(judged.threshold_, rel=1e-5)
     assert len(data["edges"]) == 100
     assert data["edges"][0][2] == pytest.approx(judged.edge_hop_.max(), rel=1e-5)
     around = data["egos"]["1"]
@@ -129,8 +131,8 @@ def test_evidence_groups_and_what_differs_are_on_the_page(suspected: Any, explai
     assert first[:2] == [1, "ring"] and [names[node] for node in first[2]] == graph.node_ids[3:6].tolist()
     assert first[3:6] == [3, 0.666667, 4.5] and first[6].startswith("unlike in <b>income</b> 10,373 to ")
     worst = int(np.argmax(suspected.edge_score_))
-    source, target, hop, _, _, unlike, score, flagged, differs, carried, probability = data["edges"][0]
-    assert (data["edge_data"], carried, probability) == ([], [], None)
+    source, target, hop, _, _, unlike, score, flagged, differs, carried, *rest = data["edges"][0]
+    assert (data["edge_data"], carried, rest) == ([], [], [None, None])
     assert [names[node] for node in (source, target)] == graph.node_ids[graph.edges[:, worst]].tolist()
     assert (hop, score) == pytest.approx((suspected.edge_hop_[worst], suspected.edge_score_[worst]), rel=1e-5)
     lower = 100 * np.mean(suspected.edge_dissimilarity_ < suspected.edge_dissimilarity_[worst])
@@ -146,8 +148,29 @@ def test_edges_are_shown_with_what_the_edge_list_says(suspected: Any, explain_to
     data = data_of(suspected, explain_top(suspected, graph, 1))
     worst = int(np.argmax(suspected.edge_score_))
     assert data["edge_data"] == ["weight", "time"]
-    (weight, words), (_, day) = data["edges"][0][-2]
-    assert (weight, words, day) == (worst, number(float(worst)), "2024-03-01")
+    (weight, words), (_, day) = data["edges"][0][9]
+    assert (weight, words, day) == (worst, number(float(worst)), "2024-03-01") and data["edges"][0][11] is None
+    ends = np.repeat(graph.edges[:, [worst]], 2, axis=1)
+    events = Events(*ends, np.array([5.0, 8.0]), times[0] + np.array([0.0, 86_400.0]))
+    suspected.graph_ = graph = dataclasses.replace(graph, events=events)
+    data = data_of(suspected, explain_top(suspected, graph, 1))
+    assert data["edges"][0][11] == "13 in 2 events (2024-03-01 to 2024-03-02)"
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "title"),
+    [
+        ("shop", "orders.csv", "shop"),
+        ("", "/home/somebody/zamówienia.csv?encoding=cp1250", "zamówienia"),
+        ("", "C:\\data\\orders.parquet", "orders"),
+        ("", "postgresql://ada:secret@host/db", "Graph"),
+        ("", None, "Graph"),
+    ],
+)
+def test_the_title_is_the_name_of_the_graph_or_of_its_file(name: str, path: str | None, title: str) -> None:
+    graph = AttributedGraph.from_edges([0], [1], [[1.0]] * 2, name=name)
+    assert title_of(graph, {"request": {"source": {"path": path}}}) == title
+    assert title_of(graph, {}) == (name or "Graph")
 
 
 def test_without_evidence_the_page_has_none(judged: Any, explain_top: ExplainTop) -> None:

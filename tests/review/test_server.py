@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +213,22 @@ def test_the_address_is_printed_verdicts_are_kept_and_a_network_is_warned_about(
     server.communicate()
     rows = opened(run_folder)
     assert [(row.node, row.reviewer) for row in rows] == [("user-002", "zoe")]
+
+
+def test_ctrl_c_ends_the_server_although_a_request_waits_for_its_body(run_folder: Path) -> None:
+    port = free_port()
+    server = start(run_folder, port)
+    assert server.stderr is not None and "Stop" in [server.stderr.readline() for _ in range(3)][2]
+    host = f"127.0.0.1:{port}"
+    heads = f"Host: {host}\r\nOrigin: http://{host}\r\nContent-Type: application/json\r\nX-Hopsight-Token: {TOKEN}\r\n"
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as waiting:
+        waiting.sendall(f"POST /api/decide HTTP/1.1\r\n{heads}Content-Length: 100\r\n\r\n".encode())
+        assert decided(port, "/api/decide", {"request": "r", "place": 2, "verdict": "normal"})["number"] == 1
+        os.kill(server.pid, signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            server.wait(10)  # a second for the request, and the end of the process
+        server.kill()
+    assert "Traceback" not in server.communicate()[1] and server.returncode == 0
 
 
 def opened(folder: Path) -> list[Any]:

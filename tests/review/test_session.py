@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hopsight.explanations.text import chance
 from hopsight.review.session import LEARNED, Session, learn_from, open_session
 from review_served import IMAGE
 
@@ -89,7 +90,7 @@ def test_every_verdict_ranks_again_and_the_new_ranking_survives_a_restart(sessio
     first = session.listed("queue")[0]
     assert first["probability"] == session.model.probability_[first["place"]]
     sentences = session.node(first["place"])["page"]["reasons"][first["place"]]["sentences"]
-    assert f"a probability of {first['probability']:.0%}" in sentences[-1]
+    assert f"a probability of {chance(first['probability'])}" in sentences[-1]
     table = pl.read_csv(run_folder / LEARNED)
     assert table["score"].to_list() == pytest.approx(sorted(session.model.decision_score_, reverse=True))
     assert "rank_before" in table.columns and (run_folder / "scores.csv").read_bytes() == before

@@ -128,8 +128,20 @@ def test_the_ranking_shows_the_rule_and_further_columns(capsys: pytest.CaptureFi
         "The 2 most anomalous of 9 nodes",
         "rank  node                      score  flagged  stability  what is special",
         "   1  a                         4.200      yes       100%  income 9",
-        f"   2  {'b' * 23}…  1.100                 40%  {'x' * 20}…",
+        f"   2  {'b' * 23}…  1.100                 40%  {'x' * 21}",
+        *(f"{' ' * 59}{'x' * 21}" for _ in range(3)),
+        f"{' ' * 59}{'x' * 6}",
         "1 node flagged by a rule.",
+    ]
+
+
+def test_a_reason_without_room_beside_it_has_lines_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    """Other columns take 4 + 24 + 5 + 7 + 9 + 9 and twelve spaces: ten of 80 columns are left."""
+    more = {"stability": ["100%"], "probation": ["y"], "what is special": ["sent 1,661 PLN; about 66 is usual"]}
+    show_ranking([("b" * 24, 4.2)], n_nodes=9, n_flagged=1, threshold=2.0, more=more)
+    assert capsys.readouterr().out.splitlines()[3:-1] == [
+        f"   1  {'b' * 24}  4.200      yes       100%          y",
+        "      sent 1,661 PLN; about 66 is usual",
     ]
 
 

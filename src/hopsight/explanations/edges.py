@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.explanations.attributes import Places
-from hopsight.explanations.events import EdgeEvents
+from hopsight.explanations.events import EdgeEvents, in_all
 from hopsight.graph import AttributedGraph
 from hopsight.system.arrays import find_edges
 from hopsight.system.lazy_polars import pl
@@ -98,6 +98,16 @@ class JudgedEdges:
         known = self.graph.known_edges
         found: NDArray[np.bool_] = np.ones(edges.size, dtype=np.bool_) if known is None else known[edges]
         return found
+
+    def merged(self, edge: int) -> str | None:
+        """Say what the events of an edge are in all; None if it is made of fewer than two."""
+        events, (start, end) = self.graph.events, self.graph.edges[:, edge]
+        if events is None:
+            return None
+        mine = (events.source == start) & (events.target == end)
+        if not self.graph.directed:
+            mine |= (events.source == end) & (events.target == start)
+        return in_all(self.graph, np.flatnonzero(mine)) if mine.sum() > 1 else None
 
     def score(self, edge: int) -> float | None:
         """Return the score of an edge; None if the detector has none."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hopsight.graph import AttributedGraph
 
 MOST_NAMES = 8  # of a chain
+MOST_PASSED = 0.5  # share of what came in from which the share itself is unusual; else it is compared
 NOTICEABLE = 1.0  # one ordinary node in ten
 UNUSUAL_EVENTS = {
     "burst": "one of many in a short time",
@@ -190,9 +191,15 @@ def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar) -> tu
     within = calendar.length(facts.window)
     half = "on the same day" if calendar.whole_days and not facts.delay else f"within {calendar.length(facts.delay)}"
     when = calendar.span(facts.first, facts.last)
+    if facts.share < MOST_PASSED:
+        passed, usual = money(facts.passed), f"{facts.usual:.0%}" if facts.usual else "none"
+        usually = f"; {usual} is usual" if facts.usual < facts.share else ""
+        sentence = f"It passed on {passed} of the {received} it received within {within} ({when}){usually}."
+        return sentence, f"passed on {passed} of {received} within {within}{usually}"
     part = f"{min(facts.share, 0.99 if facts.passed < facts.received else 1.0):.0%}"  # 99.8% is not all
-    sentence = f"{part} of the {received} it received went out again within {within}, half of that {half} ({when})."
-    return sentence, f"{part} of {received} out again, half {half}"
+    soon = "" if half == f"within {within}" else f", half of that {half}"
+    sentence = f"{part} of the {received} it received went out again within {within}{soon} ({when})."
+    return sentence, f"{part} of {received} out again{', half' if soon else ''} {half}"
 
 
 def _cycle(facts: CycleFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
@@ -301,14 +308,18 @@ def exchanged(graph: AttributedGraph, members: Any) -> str:
     inside = np.zeros(graph.n_nodes, dtype=np.bool_)
     inside[members] = True
     rows = np.flatnonzero(inside[events.source] & inside[events.target])
-    if not rows.size:
-        return ""
+    return f"They sent each other {in_all(graph, rows)}." if rows.size else ""
+
+
+def in_all(graph: AttributedGraph, rows: Any) -> str:
+    """Return how much some events are in all, how many they are, and from when to when."""
+    events = graph.events
     sums = _totals(events.sums(rows))
     what = f"{sums} in {plural(rows.size, 'event')}" if sums else plural(rows.size, "event")
     times = events.time[rows] if events.time is not None else np.empty(0)
     times = times[np.isfinite(times)]
     when = f" ({Calendar.of(graph).span(float(times.min()), float(times.max()))})" if times.size else ""
-    return f"They sent each other {what}{when}."
+    return f"{what}{when}"
 
 
 def node_events(graph: AttributedGraph, node: int, most: int, partners: int = 10) -> dict[str, Any] | None:

@@ -30,6 +30,7 @@ from hopsight.explanations.reasons import (
     edge_values,
 )
 from hopsight.explanations.relations import relation_reasons
+from hopsight.explanations.text import flagged_from
 from hopsight.graph import AttributedGraph
 from hopsight.io.typed import ONE_TYPE
 from hopsight.metrics import ranks
@@ -142,6 +143,16 @@ class Explainer:
         return next(self.many([self._position(node)], top=top, absent=absent))
 
     @cached_property
+    def flagged_from(self) -> float | None:
+        """The probability from which nodes are flagged; None where labels do not make the ranking."""
+        return flagged_from(self.model)
+
+    @property
+    def levels(self) -> FloatArray:
+        """What people read for each node: its score, or its probability where labels make the ranking."""
+        return self.scores if self.flagged_from is None else np.asarray(self.model.probability_, dtype=np.float64)
+
+    @cached_property
     def learned(self) -> LearnedReasons | None:
         """What labels of nodes have taught the detector; None if that is nothing."""
         is_taught = getattr(self.model, "learned_", None) is not None
@@ -204,6 +215,8 @@ class Explainer:
             stability=float(self.model.stability_[position]) if hasattr(self.model, "stability_") else None,
             probability=None if self.learned is None else float(self.model.probability_[position]),
             influences=influences,
+            labeled=label_of(self.model, "learned_", position),
+            flagged_from=self.flagged_from,
             **evidence,
         )
 
@@ -218,6 +231,7 @@ class Explainer:
         only = np.array([edge])
         hop, variance, probability, unlikeness = (column[0] for column in self.edges.values(only))
         near, far, taught = self.edges.at(start), self.edges.at(end), self.learned_edges
+        levels = self.levels
         return EdgeExplanation(
             source=_item(graph.node_ids[start]),
             target=_item(graph.node_ids[end]),
@@ -236,8 +250,11 @@ class Explainer:
             flagged=bool(self.model.edge_label_[edge]) if hasattr(self.model, "edge_label_") else None,
             reason=self.edges.reasons(only)[0] if self.edges.has_hops else None,
             data=edge_values(graph, edge, self.calendar),
+            merged=self.edges.merged(edge),
             anomaly_probability=None if taught is None else float(self.model.edge_anomaly_probability_[edge]),
             influences=() if taught is None else taught.influences(edge),
+            labeled=label_of(self.model, "edge_learned_", edge),
+            end_probabilities=None if self.flagged_from is None else (float(levels[start]), float(levels[end])),
         )
 
     def group(self, group: int) -> GroupExplanation:
@@ -379,6 +396,16 @@ class Explainer:
             return None  # these edges speak for the node
         neighbors = tuple(_item(self.graph.node_ids[other]) for other in others)
         return WithoutEdges(neighbors, score, 1 + int(np.sum(np.delete(self.scores, position) > score)))
+
+
+def label_of(model: Any, name: str, position: int) -> str | None:
+    """Return the label of a node (``learned_``) or an edge (``edge_learned_``), None if a detector learned without."""
+    learned = getattr(model, name, None)
+    if learned is None:
+        return None
+    positions, anomalous = learned.labels
+    found = anomalous[positions == position]
+    return None if not found.size else "anomalous" if found[0] else "normal"
 
 
 def no_node(text: object, near: list[str]) -> str:

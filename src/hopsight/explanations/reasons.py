@@ -14,6 +14,8 @@ from hopsight.explanations.text import (
     LOGARITHMS,
     Readable,
     Table,
+    chance,
+    chance_of,
     fixed,
     is_time,
     listed,
@@ -220,6 +222,8 @@ class OwnValue:
 
     @property
     def _usually(self) -> str:
+        if self.usual == 0 and self.name.endswith(LOGARITHMS):
+            return " (most nodes have none)"
         return "" if self.usual is None else f" ({shown_value(self.name, self.usual)} is usual)"
 
 
@@ -261,9 +265,10 @@ class Explanation(Readable):
     kind that the score comes from), ``own_values`` (unusual attributes of the node itself), ``expected_degree`` (of
     nodes with similar attributes) and ``companions`` (the other nodes of its ring or lockstep group). ``stability``
     is the share of repeated fits in which the node is among the first. Once the detector has learned from labels,
-    ``probability`` is that of being anomalous, and ``influences`` are the features that raised or lowered it most.
-    Where edges have amounts or times, ``flow`` is what the events of the node say. ``n_ranked`` nodes are ranked, None
-    if all are; the others have later ranks.
+    ``probability`` is that of being anomalous, ``flagged_from`` that from which nodes are flagged (None if the ranking
+    stays as it was), ``influences`` are the features that raised or lowered it most, and ``labeled`` is the node's own
+    label. Where edges have amounts or times, ``flow`` is what the events of the node say. ``n_ranked`` nodes are
+    ranked, None if all are; the others have later ranks.
     """
 
     node: Hashable
@@ -293,6 +298,8 @@ class Explanation(Readable):
     influences: tuple[Influence, ...] = ()
     flow: tuple[FlowReason, ...] = ()
     n_ranked: int | None = None
+    labeled: str | None = None
+    flagged_from: float | None = None
 
     @property
     def summary(self) -> str:
@@ -306,7 +313,7 @@ class Explanation(Readable):
     @property
     def by_labels(self) -> str:
         """Say how probable it is that the node is anomalous, by the labels so far, and why; empty without labels."""
-        return by_labels(self.probability, self.influences, "node")
+        return by_labels(self.probability, self.influences, "node", self.labeled)
 
     @property
     def unusual(self) -> str:
@@ -337,6 +344,11 @@ class Explanation(Readable):
 
     @property
     def in_short(self) -> str:
+        """What is special about the node, in a few words, after its own label."""
+        return "; ".join(filter(None, (self.labeled and f"labeled {self.labeled}", self._special)))
+
+    @property
+    def _special(self) -> str:
         """What is special about the node, in a few words.
 
         What raised the probability most comes first, unless that is evidence or the score without labels, which have
@@ -420,10 +432,13 @@ class Explanation(Readable):
     def _parts(self) -> Iterator[str | Table]:
         yield f"Node {printable(self.node)}, judged by {self.detector}"
         yield self.summary
-        if self.method is not None:
+        if self.method is not None and self.flagged_from is None:
             yield f"The {self.detector} score measures {self.method}."
         edges = f"{plural(self.degree, 'edge')}, more than {percent(self.degree_percentile)} of nodes"
-        yield f"Score {number(self.score)} (flagged above {number(self.threshold)}); {edges}."
+        if self.flagged_from is None or self.probability is None:
+            yield f"Score {number(self.score)} (flagged above {number(self.threshold)}); {edges}."
+        else:
+            yield f"Probability {chance(self.probability)} (flagged from {self.flagged_from:.1%}); {edges}."
         if self.evidence:
             strong = [each for each in self.evidence if each.strength >= NOTICEABLE]
             strong.sort(key=lambda each: -each.weight * each.strength * each.counts)
@@ -449,8 +464,10 @@ class Explanation(Readable):
         if self.without is not None:
             names = listed([printable(name) for name in self.without.neighbors])
             edges = "edge" if len(self.without.neighbors) == 1 else "edges"
-            result = f"the score would be {number(self.without.score)}, rank {self.without.rank:,}"
-            yield f"Without the {edges} to {names}, {result}."
+            score = f"score would be about {number(self.without.score)}"
+            if self.flagged_from is not None:
+                score = f"probability would be about {chance(chance_of(self.without.score))}"
+            yield f"Without the {edges} to {names}, the {score} and the rank about {self.without.rank:,}."
 
     def _neighbor_table(self) -> Table:
         shown = self.neighbors[: self.top]
@@ -475,16 +492,21 @@ class Explanation(Readable):
         return Table("Neighbors, most out of place first", [*header, "less alike than"], rows, n_more)
 
 
-def by_labels(probability: float | None, influences: Sequence[Influence], noun: str) -> str:
+def by_labels(probability: float | None, influences: Sequence[Influence], noun: str, labeled: str | None = None) -> str:
     """Say how probable it is that a node or an edge is anomalous, and what raised or lowered that; empty if unknown.
 
     >>> from hopsight.feedback.reasons import Influence
     >>> by_labels(0.87, [Influence("weight", 980.0, 98.2, 1.8, 0.7, 0.2)], "edge")
     'By the labels so far, it is anomalous with a probability of 87%, raised by weight (higher than for 98% of edges).'
+    >>> by_labels(0.75, [], "node", "anomalous")
+    'It was labeled anomalous. What was learned from all labels gives it a probability of 75%.'
     """
     if probability is None:
         return ""
-    start = f"By the labels so far, it is anomalous with a probability of {probability:.0%}"
+    start = "By the labels so far, it is anomalous with"
+    if labeled is not None:
+        start = f"It was labeled {labeled}. What was learned from all labels gives it"
+    start = f"{start} a probability of {chance(probability)}"
     return f"{', '.join([start, *moved(influences, noun)])}."
 
 
@@ -506,12 +528,14 @@ def _influence(each: Influence, noun: str) -> str:
 class EdgeExplanation(Readable):
     """Why an edge looks out of place, or does not.
 
-    ``data`` holds what the edge list says about it, such as its amount and its time. ``attributes`` compares the source
+    ``data`` holds what the edge list says about it, such as its amount and its time; where that is made of several
+    rows, ``merged`` says what they are in all. ``attributes`` compares the source
     (``value``) with the target (``median``); rank 1 is the edge most out of place. ``unlikeness`` is the percentage of
     edges whose ends are more alike, ``score`` −log₁₀ of the share of ordinary edges that are as unusual, ``reason`` the
     clause of ``edges.csv``. Where an end has no row in the node table, ``hop``, ``probability`` (that of really being 1
     hop apart) and ``unlikeness`` are None. Once the detector has learned from labels of edges, ``anomaly_probability``
-    is that of being anomalous, and ``influences`` are the features that raised or lowered it most.
+    is that of being anomalous, ``influences`` are the features that raised or lowered it most, and ``labeled`` is the
+    edge's own label. Once labels of nodes make the ranking, ``end_probabilities`` are those of both ends.
     """
 
     source: Hashable
@@ -533,6 +557,9 @@ class EdgeExplanation(Readable):
     data: tuple[EdgeValue, ...] = ()
     anomaly_probability: float | None = None
     influences: tuple[Influence, ...] = ()
+    merged: str | None = None
+    labeled: str | None = None
+    end_probabilities: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
         return f"<Explanation of the edge {printable(self.source)} – {printable(self.target)}>"
@@ -544,7 +571,7 @@ class EdgeExplanation(Readable):
             return f"{self.detector} judges nodes, not edges."
         flagged = "" if self.flagged is None else " (flagged)" if self.flagged else " (not flagged)"
         rank = f"Ranks {self.rank:,} of {plural(self.n_edges, 'edge')}{flagged}: {self.reason}."
-        sentences = [by_labels(self.anomaly_probability, self.influences, "edge"), rank]
+        sentences = [by_labels(self.anomaly_probability, self.influences, "edge", self.labeled), rank]
         if self.attributes:
             name, own, theirs, _ = compared(plainest(self.attributes, 1)[0])
             sentences.append(f"They differ most in {name}: {own} and {theirs}.")
@@ -554,18 +581,20 @@ class EdgeExplanation(Readable):
         source, target = printable(self.source), printable(self.target)
         yield f"Edge {source} – {target}, judged by {self.detector}"
         yield self.summary
-        if self.data:
-            known = [str(value) for value in self.data if value.value is not None]
+        if self.data or self.merged:
+            known = [self.merged] if self.merged else [str(value) for value in self.data if value.value is not None]
             yield f"In the edge list: {'; '.join(known)}."
         if self.score is not None and self.anomaly_probability is None:
             yield f"Score {number(self.score)} (3 = as unusual as 1 in 1,000 ordinary edges)."
         if self.probability is not None:
-            chance = "below 0.001" if self.probability < 0.001 else number(self.probability)
+            near = "below 0.001" if self.probability < 0.001 else number(self.probability)
             sure = f"variance of the hops {number(self.variance)}"
-            yield f"The probability that its ends are really 1 hop apart is {chance} ({sure})."
-        yield f"Scores of its ends: {source} {number(self.source_score)}, {target} {number(self.target_score)}; " + (
-            f"{plural(self.common_neighbors, 'neighbor')} in common."
-        )
+            yield f"The probability that its ends are really 1 hop apart is {near} ({sure})."
+        what, ends = "Scores", (number(self.source_score), number(self.target_score))
+        if self.end_probabilities is not None:
+            what, ends = "Probabilities", (chance(self.end_probabilities[0]), chance(self.end_probabilities[1]))
+        shared = f"{plural(self.common_neighbors, 'neighbor')} in common"
+        yield f"{what} of its ends: {source} {ends[0]}, {target} {ends[1]}; {shared}."
         if self.attributes:
             rows = [compared(gap) for gap in self.attributes]
             yield Table("Attributes that differ most", ("attribute", source, target, "difference"), rows)

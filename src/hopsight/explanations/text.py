@@ -100,10 +100,34 @@ def percent(value: float) -> str:
     return f"{math.floor(value)}%" if value < 99 else f"{math.floor(10 * value) / 10:g}%"
 
 
+def chance(probability: float) -> str:
+    """Format the probability of being anomalous, which never reads 0% or 100% by rounding.
+
+    >>> chance(0.004), chance(0.876), chance(0.9996)
+    ('<1%', '88%', '99.9%')
+    """
+    return "<1%" if probability < 0.01 else percent(100 * probability) if probability >= 0.99 else f"{probability:.0%}"
+
+
+def chance_of(score: float) -> float:
+    """Return the probability that a score after learning stands for, −log₁₀ of the probability of being normal.
+
+    >>> chance_of(1.0), chance_of(2.0)
+    (0.9, 0.99)
+    """
+    return -math.expm1(-score * math.log(10.0))
+
+
+def flagged_from(model: Any) -> float | None:
+    """Return the probability from which nodes are flagged; None where labels do not make the ranking."""
+    learned = getattr(model, "learned_", None)
+    return None if learned is None or learned.kept[0] else chance_of(float(model.threshold_))
+
+
 def flagged_sentence(
     model: Any, n_flagged: int, n_nodes: int, *, scored: bool = False, shown: Any = slice(None)
 ) -> str:
-    """Say how many nodes are flagged, above which score, and by which rule.
+    """Say how many nodes are flagged, above which score or from which probability, and by which rule.
 
     Only a detector that has learned from labels says how many false alarms to expect: without labels, no estimate
     holds on every kind of graph. ``scored`` is for a graph that the detector was not fitted on: it keeps the threshold
@@ -115,7 +139,9 @@ def flagged_sentence(
     >>> print(flagged_sentence(SimpleNamespace(contamination=0.05, threshold_=3.0), 120, 2400))
     120 nodes flagged (score above 3): 5% of all, as asked.
     """
-    start = f"{plural(n_flagged, 'node')} flagged (score above {number(float(model.threshold_))})"
+    least = flagged_from(model)
+    limit = f"score above {number(float(model.threshold_))}" if least is None else f"probability of {least:.1%} or more"
+    start = f"{plural(n_flagged, 'node')} flagged ({limit})"
     share = getattr(model, "contamination", None)
     if scored:
         return f"{start}, by the threshold of the fit."
@@ -129,11 +155,8 @@ def flagged_sentence(
     probability = getattr(model, "probability_", None)
     if probability is None:
         words = "stands out" if n_flagged == 1 else "stand out"
-        return f"{plural(n_flagged, 'node')} {words} (score above {number(float(model.threshold_))})."
-    flagged, others = (probability[shown][model.label_[shown] == kind] for kind in (1, 0))
-    normal = float((1.0 - flagged).mean())
-    if flagged.min() >= others.max(initial=0.0):  # else the ranking stays as it was
-        start = f"{plural(n_flagged, 'node')} flagged (probability of {flagged.min():.2f} or more)"
+        return f"{plural(n_flagged, 'node')} {words} ({limit})."
+    normal = float((1.0 - probability[shown][model.label_[shown] == 1]).mean())
     if n_flagged == 1:
         return f"{start}; by the labels, the chance of a false alarm is {100 * normal:.2g}%."
     return f"{start}; by the labels, {100 * normal:.2g}% of them are expected to be false alarms."

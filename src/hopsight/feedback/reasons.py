@@ -7,6 +7,7 @@ evidence with that of the neighbors.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +22,7 @@ from hopsight.detectors.table import UNLABELED
 from hopsight.feedback.experts import balanced, kernel_fit
 from hopsight.feedback.features import JUDGED_NAMES, Features, normal_scores
 from hopsight.feedback.learner import Learned
+from hopsight.io.derive import is_derived
 from hopsight.io.rules import SINCE_1970
 from hopsight.metrics import roc_auc
 
@@ -61,7 +63,8 @@ class Distinction:
     drop: float
 
     def __str__(self) -> str:
-        return f"{self.feature} ({self.direction}; ROC-AUC {self.alone:.2f} alone, {self.drop:.2f} lower without it)"
+        lost = f", {self.drop:.2f} less without it" if self.drop >= 0.005 else ""
+        return f"{self.feature} ({self.direction}; ROC-AUC {self.alone:.2f} by itself{lost})"
 
 
 @dataclass(frozen=True)
@@ -172,7 +175,7 @@ def in_words(distinctions: Sequence[Distinction]) -> str | None:
 
 
 def given_away(attributes: Any, names: Sequence[str], anomalous: BoolArray, label: str) -> list[str]:
-    """Ask about each column that nearly equals the label, given the attributes of the labeled nodes.
+    """Ask about each of the user's columns that nearly equals the label, given the attributes of the labeled nodes.
 
     >>> date, age = np.arange(20.0), np.tile([30.0, 40.0], 10)
     >>> given_away(np.stack([date, age], axis=1), ["chargeback_date", "age"], date < 6, "is_fraud")
@@ -181,18 +184,34 @@ def given_away(attributes: Any, names: Sequence[str], anomalous: BoolArray, labe
     ways = math.comb(anomalous.size, int(anomalous.sum()))
     if anomalous.size < LEAST_LABELS or 2 * len(names) > BY_CHANCE * ways:
         return []  # one of so many columns may separate so few by chance
-    found = []
+    areas: dict[str, float] = {}
     for column, name in enumerate(names):
+        own = _own_column(name)
+        if own is None:
+            continue
         values = attributes[:, [column]]
         values = np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64).ravel()
         if not np.isfinite(values).all():
             continue
         upward = roc_auc(anomalous, values)
-        area = max(upward, 1.0 - upward)
-        if area >= GIVEN_AWAY:
-            short = name.removesuffix(SINCE_1970)
-            found.append(f"{short} predicts {label} alone, ROC-AUC {area:.3f}: is it known before the fact?")
-    return found
+        areas[own] = max(upward, 1.0 - upward, areas.get(own, 0.0))
+    return [
+        f"{own} predicts {label} alone, ROC-AUC {area:.3f}: is it known before the fact?"
+        for own, area in areas.items()
+        if area >= GIVEN_AWAY
+    ]
+
+
+def _own_column(name: str) -> str | None:
+    """Return the user's column that an attribute is or was derived from; None if it only counts edges.
+
+    >>> [_own_column(name) for name in ("opened, days since 1970", "refund sent, mean", "edges sent, log count")]
+    ['opened', 'refund', None]
+    """
+    if not is_derived(name):
+        return name.removesuffix(SINCE_1970)
+    column = re.match("(.+) (?:sent|received|of edges), ", name)
+    return None if column is None or column[1] == "edges" else column[1]
 
 
 def _group(name: str, *, local: bool) -> str:

@@ -29,6 +29,8 @@ from hopsight.graph import AttributedGraph
 
 IntArray = NDArray[np.int64]
 
+MOST_COMPARED = 10_000  # accounts, evenly drawn, that say what is usual
+
 
 @dataclass(frozen=True)
 class BurstFacts:
@@ -82,6 +84,8 @@ class PassThroughFacts:
         Time of the first event that came in and was passed on, and of the last that went out.
     window
         Within which time what goes out counts as passed on.
+    usual
+        Median share that is passed on so, over nodes that receive anything.
     currency
         The currency, if there is one.
     events
@@ -95,6 +99,7 @@ class PassThroughFacts:
     first: float
     last: float
     window: float
+    usual: float
     currency: str | None
     events: IntArray
 
@@ -240,6 +245,8 @@ def _passing(flow: Flow, node: int) -> PassThroughFacts:
     order = np.argsort(delays, kind="stable")
     middle = np.searchsorted(np.cumsum(np.array(taken)[order]), sum(taken) / 2.0)
     received, passed, _ = flow.passing[account]
+    others = flow.passing[flow.passing[:, 0] > 0.0][:, :2]
+    some = others[:: max(1, len(others) // MOST_COMPARED)]  # a median of millions for each node would take long
     day = float(flow.usual.day[0])
     return PassThroughFacts(
         float(received),
@@ -249,6 +256,7 @@ def _passing(flow: Flow, node: int) -> PassThroughFacts:
         _time(flow, events[0]),
         _time(flow, events[-1]),
         PASSING_DAYS * day,
+        float(np.median(some[:, 1] / some[:, 0])),
         flow.currency_of(events),
         flow.order[events],
     )

@@ -85,7 +85,7 @@ def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = 
     the file gets a notice.
     """
     path = Path(path)
-    suffix = suffix_of(path)
+    suffix = suffix_of(path, written=True)
     if suffix != ".npz":
         _notice_left_out(graph, path.name, notices)
     if suffix == ".mat":
@@ -125,7 +125,7 @@ def _notice_left_out(graph: AttributedGraph, name: str, notices: list[str] | Non
 def check_output(path: Path, inputs: Callable[[], Iterable[str]], *, force: bool) -> None:
     """Refuse to write a graph over files that exist, unless forced to, and over files that it is read from, always."""
     written = [path]
-    if suffix_of(path) in WRITTEN_SUFFIXES:
+    if suffix_of(path, written=True) in WRITTEN_SUFFIXES:
         from hopsight.io.tables import node_path
 
         written.append(node_path(path))
@@ -136,7 +136,7 @@ def check_output(path: Path, inputs: Callable[[], Iterable[str]], *, force: bool
             raise ValueError(f"{each} already exists: choose another output file, or pass --force to replace it")
 
 
-def suffix_of(path: Path) -> str:
+def suffix_of(path: Path, *, written: bool = False) -> str:
     """Return the suffix that names the format, or refuse a file whose suffix is unknown.
 
     >>> suffix_of(Path("people.csv.gz"))
@@ -145,9 +145,9 @@ def suffix_of(path: Path) -> str:
     name = path.name.lower()
     known = [suffix for suffix in SUFFIXES if name.endswith(suffix)]
     if not known:
-        raise ValueError(
-            f"cannot tell the format of {path}: its name must end in {LISTED}; rename a table of text to .txt"
-        )
+        ends = f"{', '.join(WRITTEN_SUFFIXES)}, .npz, .mat or .graphml" if written else LISTED
+        hint = "" if written else "; rename a table of text to .txt"
+        raise ValueError(f"cannot tell the format of {path}: its name must end in {ends}{hint}")
     return max(known, key=len)
 
 

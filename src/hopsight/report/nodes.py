@@ -50,23 +50,23 @@ class PageNodes:
         ranks: IntArray | None = None,
         degrees: IntArray | None = None,
     ) -> None:
-        self.graph, self.edges, self._scores = explainer.graph, explainer.edges, explainer.scores
-        self.threshold = explainer.model.threshold_
+        self.graph, self.edges, self._levels = explainer.graph, explainer.edges, explainer.levels
+        self._flagged = explainer.scores > explainer.model.threshold_
         self._ranks = explainer.ranks if ranks is None else ranks
         self._degrees = self.graph.degrees if degrees is None else degrees
         self._keys = self._ranks if keys is None else keys
-        self.rows: dict[int, list[Any]] = {}  # id, score, rank, degree, flagged, and the name where nodes have one
+        self.rows: dict[
+            int, list[Any]
+        ] = {}  # id, score or probability, rank, degree, flagged, the name if there is one
 
     def key(self, position: int) -> int:
         """Return the key of a node, adding the node if it is new."""
         key = int(self._keys[position])
         if key not in self.rows:
-            graph, score = self.graph, float(self._scores[position])
+            graph, level, flagged = self.graph, float(self._levels[position]), int(self._flagged[position])
             title = [] if graph.node_names is None else [cut(str(graph.node_names[position]))]
             rank, degree = int(self._ranks[position]), int(self._degrees[position])
-            self.rows[key] = [
-                cut(str(graph.node_ids[position])), score, rank, degree, int(score > self.threshold), *title,
-            ]  # fmt: skip
+            self.rows[key] = [cut(str(graph.node_ids[position])), level, rank, degree, flagged, *title]
         return key
 
     def around(self, position: int, limit: int = MAX_DRAWN) -> dict[str, Any]:

@@ -20,14 +20,15 @@ from hopsight.checks import check_count
 from hopsight.detectors.table import decided_by, evidence_of, weights_of
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.events import Calendar, exchanged
+from hopsight.explanations.explainer import label_of
 from hopsight.explanations.groups import around
 from hopsight.explanations.reasons import MEANINGS, OwnValue, compared, edge_values, moved, plainest
-from hopsight.explanations.text import shown_name, shown_value
+from hopsight.explanations.text import chance_of, shown_name, shown_value
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import found_first, ranking, ranks
 from hopsight.report.nodes import MAX_DRAWN, PageNodes, cut
 from hopsight.report.shell import render_page
-from hopsight.report.words import GLOSSARY, details, summary
+from hopsight.report.words import GLOSSARY, details, summary, title_of
 from hopsight.system.files import write_whole
 from hopsight.system.machine import versions
 
@@ -159,7 +160,11 @@ def excerpt_page(
     positions = [explainer.graph.index_of(each.node) for each in explanations]
     explained = dict(zip(positions, map(node_reasons, explanations), strict=True))
     data = _about(explainer, explanations, run) | page_nodes(shown, explainer, explained, (), N_NODES)
-    data |= {"facts": whole["facts"], "summary": [whole["examined"], *data["summary"][1:]]}
+    data |= {
+        "facts": whole["facts"],
+        "n_ranked": whole["facts"][0][1],
+        "summary": [whole["examined"], *data["summary"][1:]],
+    }
     return ReportPage(f"{data['name']} · hopsight", render_page(f"{data['name']} · hopsight", data, SCRIPTS))
 
 
@@ -202,6 +207,7 @@ def page_nodes(
         },
         "values": {key: [each[position] for each in own.values()] for position, key in keys.items() if own},
         "stability": {} if stability is None else {key: stability[position] for position, key in keys.items()},
+        "labeled": {key: word for position, key in keys.items() if (word := label_of(model, "learned_", position))},
         "truth": {} if labels is None else {key: labels[position] for position, key in keys.items()},
         "events": {
             keys[position]: shown.events(position, MOST_EVENTS if rank < N_FIRST else FEWER_EVENTS)
@@ -215,6 +221,7 @@ def page_nodes(
 def node_reasons(explanation: Explanation) -> dict[str, Any]:
     """Return what the panel of one node shows beside its neighborhood."""
     without = explanation.without
+    level = chance_of if explanation.flagged_from is not None else float
     return {
         "summary": explanation.summary,
         "why": explanation.in_short,
@@ -230,7 +237,7 @@ def node_reasons(explanation: Explanation) -> dict[str, Any]:
         ],
         "values": [[each.name, each.value, each.percentile, each.meaning] for each in explanation.values],
         # the edges to the first neighbors are those most out of place, which the drawing begins with
-        "without": None if without is None else [len(without.neighbors), without.score, without.rank],
+        "without": None if without is None else [len(without.neighbors), level(without.score), without.rank],
         "notes": list(explanation.notes),
     }
 
@@ -239,10 +246,15 @@ def _own_text(own: OwnValue) -> str:
     return own.value if isinstance(own.value, str) else shown_value(own.name, own.value)
 
 
-def hop_range(model: Any) -> list[float]:
-    """Return the hop counts that are drawn nearest and farthest."""
-    hops = getattr(model, "edge_hop_", None)
-    return [1.0, 2.0] if hops is None or not len(hops) else [1.0, max(2.0, float(np.max(hops)))]
+def level_range(explainer: Explainer) -> dict[str, Any]:
+    """Return whether nodes have probabilities, the threshold, and the range of what drawings show."""
+    least, hops = explainer.flagged_from, getattr(explainer.model, "edge_hop_", None)
+    farthest = 2.0 if hops is None or not len(hops) else max(2.0, float(np.max(hops)))
+    return {
+        "probable": least is not None,
+        "threshold": float(explainer.model.threshold_) if least is None else least,
+        "range": {"scores": np.quantile(explainer.levels, (0.5, 0.995)), "hops": [1.0, farthest]},
+    }
 
 
 def _flagged(explainer: Explainer, known: Sequence[int]) -> list[int]:
@@ -258,19 +270,20 @@ def _flagged(explainer: Explainer, known: Sequence[int]) -> list[int]:
 
 def _about(explainer: Explainer, first: Sequence[Explanation], run: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the page says about the run as a whole."""
-    model, graph, scores = explainer.model, explainer.graph, explainer.scores
-    counts, edges = np.histogram(scores, bins=min(N_BINS, max(5, int(np.sqrt(scores.size)))))
-    n_flagged = int((scores > model.threshold_).sum())
+    model, graph, levels = explainer.model, explainer.graph, explainer.levels
+    counts, edges = np.histogram(levels, bins=min(N_BINS, max(5, int(np.sqrt(levels.size)))))
+    n_flagged = int((explainer.scores > model.threshold_).sum())
     sizes = [["Nodes", graph.n_nodes], ["Edges", graph.n_edges], ["Attributes", graph.n_attributes]]
     return {
-        "name": graph.name or "Graph",
+        "name": title_of(graph, run),
         "detector": type(model).__name__,
         "method": next((each.method for each in first if each.method), None),
         "started": run.get("started"),
         "summary": summary(explainer, first, run),
         "facts": [*sizes, ["Flagged", n_flagged]],
-        "scores": {"edges": edges, "counts": counts, "threshold": float(model.threshold_)},
-        "range": {"scores": np.quantile(scores, (0.5, 0.995)), "hops": hop_range(model)},
+        "n_ranked": graph.n_nodes if graph.ranked is None else int(graph.ranked.sum()),
+        "scores": {"edges": edges, "counts": counts},
+        **level_range(explainer),
         "warnings": list(run.get("warnings") or ()),
         "details": details(run),
         "glossary": GLOSSARY,
@@ -294,9 +307,9 @@ def _group(shown: PageNodes, explainer: Explainer, number: int, group: Any) -> l
 
 
 def _edge(shown: PageNodes, explainer: Explainer, edge: int) -> list[Any]:
-    """Return ends, hops, variance, P(1 hop), unlikeness, score, whether it is flagged, why, its data, probability.
+    """Return ends, hops, variance, P(1 hop), unlikeness, score, flagged, why, its data, probability, rows.
 
-    Of the first edges, what labels say is part of the reason.
+    Of the first edges, what labels say is part of the reason. Data of several rows come with what these are in all.
     """
     model, graph, edges, taught = explainer.model, explainer.graph, explainer.edges, explainer.learned_edges
     start, end = graph.directions[:, edge].tolist()
@@ -314,4 +327,5 @@ def _edge(shown: PageNodes, explainer: Explainer, edge: int) -> list[Any]:
         "; ".join(filter(None, (*about, *map(cut, differs)))),
         [[each.value, each.text] for each in edge_values(graph, edge, explainer.calendar)[:N_EDGE_VALUES]],
         None if taught is None else float(model.edge_anomaly_probability_[edge]),
+        edges.merged(edge),
     ]

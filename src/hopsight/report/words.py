@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from hopsight.checks import duration, plural
 from hopsight.explanations import Explainer, Explanation
-from hopsight.explanations.text import flagged_sentence, listed
+from hopsight.explanations.text import flagged_sentence, listed, shown_name
 from hopsight.graph import AttributedGraph
 
 TABLES = {
@@ -35,7 +36,7 @@ GLOSSARY = {
     "Difference": "How far the node is from its neighbors, in units of how much connected nodes usually differ.",
     "Edges": "Connections between two nodes.",
     "Evidence": "How unusual a node is in one respect, such as its neighbors, its attributes or its events.",
-    "Flagged": "With a score above the threshold.",
+    "Flagged": "With a score or a probability above the threshold.",
     "Group": "Suspicious nodes that belong together: a ring of strangers, near-copies in lockstep, a cycle of amounts, "
     "users around one device.",
     "HAV": "The score of the paper: AHP and IV, each divided by its maximum, added up.",
@@ -51,13 +52,14 @@ GLOSSARY = {
     "Neighbors": "For numbers, the range of the middle 80% of the neighbors; for categories, the most common value.",
     "outlier": "Evidence that the node's own attributes are unusual.",
     "pass_through": "Evidence that what a node received went out again soon.",
+    "Probability": "That a node or an edge is anomalous, by what was learned from labels.",
     "P(1 hop)": "The probability that two nodes are really one hop apart. If it is small, an edge is out of place.",
     "Rank": "1 is the most anomalous node.",
     "ring": "Evidence that the edges of a node close triangles of nodes that look far apart.",
     "Score": "Higher means more anomalous. Scores are relative to this graph: compare ranks between graphs instead.",
     "Stability": "The share of repeated fits in which a node is among the first.",
     "Strength": "−log₁₀ of the share of ordinary nodes that are as unusual: 3 means 1 in 1,000.",
-    "Threshold": "Nodes with a score above it are flagged.",
+    "Threshold": "Nodes above it are flagged.",
     "Variance": "How much the predicted hops vary over the samples of the model: how uncertain the model is.",
 }
 
@@ -95,6 +97,7 @@ def summary(explainer: Explainer, explanations: Sequence[Explanation], run: Mapp
 
         known = run.get("distinguishes")
         found = model.distinctions(explainer.graph) if known is None else [Distinction(**each) for each in known]
+        found = [replace(each, feature=shown_name(each.feature)) for each in found]
         sentences = (curve_words([Point(**each) for each in run.get("learning_curve") or ()]), in_words(found))
         paragraphs += [sentence for sentence in sentences if sentence]
     n_unjudged = int(np.sum(~np.asarray(getattr(model, "judged_", True), dtype=bool)))
@@ -117,6 +120,12 @@ def _called(graph: AttributedGraph, node: Any) -> str:
     """Return the id of a node, after the name to show where it has one."""
     title = None if graph.node_names is None else str(graph.node_names[graph.index_of(node)])
     return f"{title} ({node})" if title and title != str(node) else str(node)
+
+
+def title_of(graph: AttributedGraph, run: Mapping[str, Any]) -> str:
+    """Return the name of a graph, or else that of the file it was read from."""
+    path = str(((run.get("request") or {}).get("source") or {}).get("path") or "").partition("?")[0]
+    return graph.name or ("" if "://" in path else PurePath(path.replace("\\", "/")).stem) or "Graph"
 
 
 def details(run: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -35,6 +35,7 @@ if (token && !location.search) location.replace("/?" + new URLSearchParams({ tok
 DOOR = f"<!doctype html><title>Review</title><p>{NO_TOKEN}</p><script>{AGAIN}</script>"
 HEADER_SECONDS = 10.0  # in which a request must have sent its headers
 MOST_IDLE = 100  # connections without a request; beyond, the oldest is closed
+STOP_SECONDS = 1  # for which answers may go on after Ctrl-C
 MAX_BODY = 16 * 1024
 MAX_QUERY = 4 * 1024
 TOKEN = "token"
@@ -59,9 +60,9 @@ def make_app(session: Session, *, token: str, hosts: frozenset[str] | None, revi
     made to point here by anyone (DNS rebinding).
     """
     page = render_page(
-        f"Review {session.graph.name or 'graph'} · hopsight",
+        f"Review {session.title} · hopsight",
         {
-            "name": session.graph.name or "Graph",
+            "name": session.title,
             "detector": type(session.fitted).__name__,
             "method": getattr(type(session.fitted), "meaning", None),
             "reviewer": reviewer,
@@ -136,7 +137,7 @@ def make_server(app: ASGIApp) -> Server:
     return Server(
         Config(
             app, http=Bounded, ws="none", backlog=MOST_IDLE, log_level="warning", access_log=False, server_header=False,
-            lifespan="off",
+            lifespan="off", timeout_graceful_shutdown=STOP_SECONDS,
         )
     )  # fmt: skip
 
@@ -165,6 +166,12 @@ class Bounded(H11Protocol):
         super().on_response_complete()
         if self.cycle is None or self.cycle.response_complete:
             self._wait()
+
+    def shutdown(self) -> None:
+        """End without waiting for the rest of a request, which may never come."""
+        super().shutdown()
+        if self.cycle is not None and self.cycle.more_body:
+            self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""

@@ -25,10 +25,11 @@ from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.io.labels import VERDICTS, Labels, position_of
 from hopsight.metrics import ranking
 from hopsight.report.nodes import PageNodes, cut
-from hopsight.report.page import MOST_EVENTS, hop_range, node_reasons
+from hopsight.report.page import MOST_EVENTS, level_range, node_reasons
+from hopsight.report.words import title_of
 from hopsight.review.storage import UNDO, Decision, Store, current
 from hopsight.runs.finished import open_run
-from hopsight.runs.folder import LEARNED, RECORD, adopt, locked
+from hopsight.runs.folder import LEARNED, RECORD, adopt, locked, read_record
 from hopsight.runs.results import write_scores
 from hopsight.system.cells import guarded
 from hopsight.system.files import read_regular, replacing
@@ -47,6 +48,8 @@ class Session:
         self.folder, self.store = folder, store
         self.fitted, self.graph = run
         self.record = read_regular(folder / RECORD)  # another run in the folder has another one
+        self.title = title_of(self.graph, read_record(folder))
+        self.n_ranked = self.graph.n_nodes if self.graph.ranked is None else int(self.graph.ranked.sum())
         self.lock = threading.RLock()  # explaining uses torch and fills caches
         self.turn = threading.Lock()  # guards the three below
         self.drawing = threading.Lock()  # one learning curve at a time
@@ -121,7 +124,7 @@ class Session:
                 "served": True, "nodes": shown.rows, "egos": {place: ego}, "reasons": {place: reasons},
                 "evidence": evidence if kinds else {},
                 "kinds": [[kind, weights[kind] * (kind in self.model.evidence), MEANINGS[kind]] for kind in kinds],
-                "facts": [["Nodes", self.graph.n_nodes]], "events": {place: events},
+                "n_ranked": self.n_ranked, "events": {place: events},
                 "dates": Calendar.of(self.graph).pattern,
             },
             "group": group,
@@ -239,12 +242,7 @@ class Session:
     def _use(self, explainer: Explainer, learned: str | None) -> None:
         """Rank by the model of an explainer; ``learning`` counts, so that other windows notice."""
         self.explainer, self.model, self.learned = explainer, explainer.model, learned
-        scores = self.model.decision_score_
-        self.ranges = {
-            "threshold": float(self.model.threshold_),
-            "range": {"scores": np.quantile(scores, (0.5, 0.995)), "hops": hop_range(self.model)},
-            "n_flagged": int(self.model.label_.sum()),
-        }
+        self.ranges = level_range(explainer) | {"n_flagged": int(self.model.label_.sum())}
         self.learning += 1
 
     def _row(self, place: int, known: dict[int, Decision], kind: str | None = None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from hopsight.checks import duration, one_line, plural
-from hopsight.explanations.text import WIDTH, broken, printable_json
+from hopsight.explanations.text import WIDTH, broken, chance, printable_json
 from hopsight.runs.results import Result, table_of
 from hopsight.system.arrays import plain
 from hopsight.system.machine import check_limit
@@ -40,7 +40,7 @@ FIT_STAGES = {  # the parts of a fit that may take long
 }
 LONGEST_ID = 48
 LONGEST_RANKED, SHORTEST_NAME = 24, 12  # characters of an id or a name beside a reason
-FEWEST_WRAPPED = 20  # characters of a line of a reason
+FEWEST_WRAPPED, BELOW = 20, 6  # characters of a line of a reason, and spaces before one in a line of its own
 SHORT = ("load", "write", "explain")  # stages whose time is not worth a line
 
 
@@ -191,7 +191,7 @@ def show_result(result: Result, *, top: int, as_json: bool = False) -> None:
         return
     more: dict[str, Sequence[str]] = {}
     if "anomaly_probability" in result.own:
-        more["probability"] = [f"{chance:.2f}" for chance in result.own["anomaly_probability"][order]]
+        more["probability"] = [chance(each) for each in result.own["anomaly_probability"][order]]
     if graph.node_names is not None:
         more["name"] = [shown(name, LONGEST_RANKED) for name in graph.node_names[order]]
     if "stability" in result.own:
@@ -222,8 +222,8 @@ def show_edges(result: Result) -> None:
     """Print the edges that are most probably anomalous by what was learned from labels, and where the files are."""
     header = ["rank", "source", "target", "probability", "flagged"]
     rows = [
-        [f"{place}", *(shown(end, LONGEST_RANKED) for end in ends), f"{chance:.2f}", "yes" if flagged else ""]
-        for place, (*ends, chance, flagged) in enumerate(result.edges, start=1)
+        [f"{place}", *(shown(end, LONGEST_RANKED) for end in ends), chance(probability), "yes" if flagged else ""]
+        for place, (*ends, probability, flagged) in enumerate(result.edges, start=1)
     ]
     write(f"The {len(rows):,} most probable of {plural(result.graph.n_edges, 'edge')}, by what was learned")
     write(*_lines(header, rows, left={"source", "target"}))
@@ -262,8 +262,8 @@ def _summary(result: Result, ranked: Sequence[tuple[object, float]], reasons: Se
         "threshold": result.threshold,
         "top": nodes,
         "top_edges": [
-            {"source": source, "target": target, "anomaly_probability": chance, "flagged": flagged}
-            for source, target, chance, flagged in result.edges
+            {"source": source, "target": target, "anomaly_probability": probability, "flagged": flagged}
+            for source, target, probability, flagged in result.edges
         ],
         "labels": record["labels"],
         "learned": record["learned"],
@@ -285,7 +285,7 @@ def show_ranking(
 
     ``rule`` is the sentence about the flagged nodes (:func:`hopsight.explanations.text.flagged_sentence`), ``more``
     further columns of text; a probability takes the place of the score. Where lines would be wider than a terminal,
-    names are cut and reasons beside them go on in another line; without names, reasons are cut.
+    names are cut and reasons go on in another line.
     """
     columns = {
         "rank": [f"{place + 1}" for place in range(len(ranked))],
@@ -308,22 +308,26 @@ def show_ranking(
 
 
 def _lines(header: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str]) -> Iterator[str]:
-    """Yield the lines of a table, none wider than a terminal: beside names, the last column is broken, else cut."""
+    """Yield the lines of a table, none wider than a terminal: a last column of text is broken, other lines are cut.
+
+    Where little room is beside the other columns, the text is in lines of its own.
+    """
     widths = _widths(header, rows)
     start = sum(widths[:-1]) + 2 * (len(widths) - 1)
-    breaks = "name" in header[1:] and WIDTH - start >= FEWEST_WRAPPED
+    below = WIDTH - start < FEWEST_WRAPPED
     for row in (header, *rows):
         cells = [
             cell.ljust(width) if name in left else cell.rjust(width)
             for cell, width, name in zip(row, widths, header, strict=True)
         ]
         line = "  ".join(cells).rstrip()
-        if len(line) <= WIDTH or not breaks:
+        if len(line) <= WIDTH or header[-1] not in left:
             yield line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
             continue
-        first, *others = textwrap.wrap(row[-1], WIDTH - start)
-        yield line[:start] + first
-        yield from (" " * start + other for other in others)
+        indent = " " * (BELOW if below else start)
+        first, *others = textwrap.wrap(row[-1], WIDTH - len(indent))
+        yield from (line[:start].rstrip(), indent + first) if below else (line[:start] + first,)
+        yield from (indent + other for other in others)
 
 
 def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:

@@ -1,4 +1,4 @@
-// Small charts drawn as SVG: the histogram of scores, one attribute's strip.
+// Small charts drawn as SVG: the histogram of scores or probabilities, one attribute's strip.
 
 const CHART = { left: 44, right: 10, top: 26, bottom: 42 };
 
@@ -40,8 +40,8 @@ function histogram(scores, place) {
   const { width, height, left, right, top, bottom } = size;
   const x = linear(edges[0], edges[edges.length - 1], left, width - right);
   const y = linear(0, Math.max(...counts), height - bottom, top);
-  const drawn = frame(size, "Histogram of the scores", x, y,
-    ticks(edges[0], edges[edges.length - 1], width / 110), ticks(0, Math.max(...counts), 4).filter(Number.isInteger), "score");
+  const drawn = frame(size, `Histogram of ${page.probable ? "probabilities" : "scores"}`, x, y,
+    ticks(edges[0], edges[edges.length - 1], width / 110), ticks(0, Math.max(...counts), 4).filter(Number.isInteger), measure().toLowerCase());
   counts.forEach((count, i) => {
     if (!count) return;
     const tall = Math.max(2, y(0) - y(count));
@@ -50,7 +50,7 @@ function histogram(scores, place) {
       x: x(edges[i]) + 0.5, width: Math.max(1, x(edges[i + 1]) - x(edges[i]) - 1), y: y(0) - tall, height: tall, rx: 1.5,
     });
     drawn.append(withTip(bar, plural(count, "node"),
-      [`score ${number(edges[i])} to ${number(edges[i + 1])}`]));
+      [`${measure().toLowerCase()} ${number(edges[i])} to ${number(edges[i + 1])}`]));
   });
   const limit = clamp(x(threshold), left, width - right);
   const side = limit > width - 150 ? "end" : "start";
@@ -61,7 +61,7 @@ function histogram(scores, place) {
     const here = clamp(x(place.score), left, width - right);
     const foot = height - bottom + 1;
     drawn.append(withTip(svg("path", { class: "pointer", d: `M${here} ${foot}l6 9h-12z` }), place.name,
-      [`score ${score(place.score)}`]));
+      [`${measure().toLowerCase()} ${level(place.score)}`]));
   }
   return drawn;
 }

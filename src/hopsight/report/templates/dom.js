@@ -90,6 +90,16 @@ function score(value, digits = 4) {
   return value.toLocaleString("en", { minimumSignificantDigits: digits, maximumSignificantDigits: digits }).replace("-", "−");
 }
 
+// What nodes are ranked by: scores, or probabilities once labels make the ranking, rounded as on the console.
+function level(value, digits) {
+  if (!page.probable) return score(value, digits);
+  return value < 0.01 ? "<1%" : value < 0.99 ? share(value) : percent(100 * value);
+}
+
+function measure() {
+  return page.probable ? "Probability" : "Score";
+}
+
 // A share of 1 as a percentage, rounded as on the console.
 function share(value) {
   return value === null || value === undefined ? "–" : value.toLocaleString("en", { style: "percent", roundingMode: "halfEven" });

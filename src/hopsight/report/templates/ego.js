@@ -44,7 +44,7 @@ function egoLegend(page, center) {
   return el("div", { class: "legend" },
     relationToggles(page.egos[center]),
     hasHops && ramped("edges", `${number(low, 2)} hop`, `${number(high, 2)} hops`),
-    ramped("nodes", "low score", "high score"),
+    ramped("nodes", `low ${measure().toLowerCase()}`, `high ${measure().toLowerCase()}`),
     el("span", null, "outlined: flagged"),
     ego.edges.some((row) => isShared(row[5])) && el("span", null, "dashed: only by what both share"),
     ego.others?.length < ego.n_others && el("span", null, `${whole(ego.others.length)} of ${whole(ego.n_others)} shared nodes of other types`),
@@ -202,11 +202,11 @@ function spot(page, node, place, labeled, count) {
   dot.style.fill = ramp((own - low) / (high - low || 1));
   const href = place.center ? null : address(page, node);
   const known = href !== null;
-  const spoken = `${label}, score ${score(own)}, rank ${whole(rank)}`;
+  const spoken = `${label}, ${measure().toLowerCase()} ${level(own)}, rank ${whole(rank)}`;
   const made = svg(known ? "a" : "g", {
     class: "spot", href, tabindex: "0", role: known ? "link" : "img", "aria-label": spoken,
   }, svg("circle", { class: "halo", cx: place.x, cy: place.y, r: r + 6 }), dot, labeled && caption(label, place, r));
-  const lines = [`score ${score(own)}${flagged ? ", flagged" : ""}`, `rank ${whole(rank)}`, plural(degree, "edge")];
+  const lines = [`${measure().toLowerCase()} ${level(own)}${flagged ? ", flagged" : ""}`, `rank ${whole(rank)}`, plural(degree, "edge")];
   if (place.hop) lines.unshift(`looks ${fixed(place.hop, 2)} hops away`);
   if (!known && !place.center) lines.push("its neighbors are not on this page");
   return withTip(made, label, lines);

@@ -6,7 +6,8 @@ function nodePanel(page, node, command, truth) {
   return [
     el("h2", { id: "chosen", tabindex: "-1" }, name(label), title_ && el("span", { class: "title" }, name(title_)),
       el("span", { class: flagged ? "badge warm" : "badge" }, flagged ? "flagged" : "not flagged"),
-      truth !== undefined && truth !== false && truth >= 0 && el("span", { class: truth ? "badge warm" : "badge" }, truth ? "known to be anomalous" : "known to be normal")),
+      truth !== undefined && truth !== false && truth >= 0 && el("span", { class: truth ? "badge warm" : "badge" }, truth ? "known to be anomalous" : "known to be normal"),
+      page.labeled?.[node] && el("span", { class: page.labeled[node] === "anomalous" ? "badge warm" : "badge" }, `labeled ${page.labeled[node]}`)),
     el("p", { class: "lead" }, reasons ? reasons.summary : place(page, node)),
     !reasons && command && el("p", { class: "soft small" }, "For the attributes and all edges, run in the folder of the results: ", el("code", null, command)),
     evidenceBars(page, node),
@@ -61,7 +62,8 @@ function evidenceStrip(page, node) {
 function place(page, node) {
   const [, , rank, , flagged] = page.nodes[node];
   const decided = page.evidence[node]?.[0];
-  return `Ranks ${whole(rank)} of ${whole(page.facts[0][1])} (${flagged ? "" : "not "}flagged)${decided ? `, decided by ${decided}` : ""}.`;
+  if (rank > page.n_ranked) return "Not ranked: it has no row in the node table.";
+  return `Ranks ${whole(rank)} of ${whole(page.n_ranked)} (${flagged ? "" : "not "}flagged)${decided ? `, decided by ${decided}` : ""}.`;
 }
 
 function ownValues(rows) {
@@ -84,8 +86,8 @@ function values(page, node, reasons) {
   const known = page.kinds.length ? [] : reasons?.values || []; // evidence says it in words
   const same = known.find(([, value]) => value === own);
   return el("ul", { class: "values" },
-    item(same ? `Score (${title(same[0])})` : "Score", score(own), `flagged above ${score(page.scores.threshold)}`, "Score"),
-    item("Rank", whole(rank), `of ${whole(page.facts[0][1])}`),
+    item(same ? `Score (${title(same[0])})` : measure(), level(own), page.probable ? `flagged from ${(100 * page.threshold).toFixed(1)}%` : `flagged above ${score(page.threshold)}`, measure()),
+    rank > page.n_ranked ? item("Rank", "–", "not ranked") : item("Rank", whole(rank), `of ${whole(page.n_ranked)}`),
     item("Edges", whole(degree), reasons && `more than ${percent(reasons.degree_percentile)} of nodes`),
     known.filter((value) => value !== same).map(([key, value, percentile, meaning]) =>
       item(title(key), number(value), `${meaning}; ${above(percentile)}`)));
@@ -100,8 +102,8 @@ function withoutEdges(page, node, [count, newScore, newRank]) {
   const edges = page.egos[node].edges.slice(0, count).map(([other], i) => [i > 0 && (i === last ? " and " : ", "), nodeLink(page, other)]);
   const [, own, rank] = page.nodes[node];
   return el("p", { class: "notice" }, `Without the ${edges.length === 1 ? "edge" : "edges"} to `, edges,
-    `, the score would be ${score(newScore)} instead of ${score(own)}`,
-    newRank === rank ? `; it would still rank ${whole(rank)}.` : ` and the rank ${whole(newRank)} instead of ${whole(rank)}.`);
+    `, the ${measure().toLowerCase()} would be about ${level(newScore)} instead of ${level(own)}`,
+    newRank === rank ? `; it would still rank ${whole(rank)}.` : ` and the rank about ${whole(newRank)} instead of ${whole(rank)}.`);
 }
 
 // Where a node is shown; a server can show any node.
@@ -135,7 +137,7 @@ function neighbors(page, node) {
     hasHops && !unlike && rows.some((row) => row[2] !== null) && { label: "Variance", right: true, value: (row) => row[2], text: (row) => fixed(row[2], 3), title: "how uncertain the model is" },
     hasHops && rows.some((row) => row[3] !== null) && { label: "P(1 hop)", right: true, value: (row) => row[3], text: (row) => chance(row[3]), title: "probability of really being a neighbor" },
     unlike && { label: "Less alike than", right: true, value: (row) => row[4], text: (row) => (row[4] === null ? "–" : percent(row[4])), title: "of edges" },
-    { label: "Score", right: true, value: (row) => of(row)[1], text: (row) => score(of(row)[1]), warm: (row) => of(row)[4] },
+    { label: measure(), right: true, value: (row) => of(row)[1], text: (row) => level(of(row)[1]), warm: (row) => of(row)[4] },
     !hasHops && { label: "Edges", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
   ].filter(Boolean);
   return [

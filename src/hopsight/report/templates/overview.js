@@ -8,7 +8,7 @@ function overview(page) {
   const rest = page.summary.slice(1).map((text) => el("p", null, text));
   return section("At a glance", null,
     el("div", { class: page.groups.length ? "glance two" : "glance" },
-      el("div", null, el("h3", null, "The strongest suspects, and what their scores are made of"), suspects(page), kindLegend(page)),
+      el("div", null, el("h3", null, page.probable ? "The strongest suspects, and what is unusual about them" : "The strongest suspects, and what their scores are made of"), suspects(page), kindLegend(page)),
       page.groups.length > 0 && el("div", null, el("h3", null, page.n_groups > N_DRAWN ? `The first ${N_DRAWN} of ${whole(page.n_groups)} suspicious groups` : plural(page.n_groups, "suspicious group")), groupDrawings(page))),
     el("div", { class: "in-words" }, rest));
 }
@@ -20,7 +20,7 @@ function suspects(page) {
     const [, own] = page.nodes[node];
     const [id, , , , , title_] = page.nodes[node];
     const shown = title_ && title_ !== id ? [name(title_), el("span", { class: "id" }, name(id))] : el("span", { class: "id" }, name(id));
-    return el("li", null, el("a", { href: address(page, node) }, shown), scoreBar(page, node, most), el("span", { class: "number" }, score(own, 3)),
+    return el("li", null, el("a", { href: address(page, node) }, shown), scoreBar(page, node, most), el("span", { class: "number" }, level(own, 3)),
       el("span", { class: "soft small why" }, why(page, node)));
   }));
 }
@@ -39,7 +39,7 @@ function scoreBar(page, node, most) {
     bar.append(part);
   });
   const words = page.kinds.map(([kind], i) => `${kind} ${fixed(strengths[i], 1)}`);
-  if (!words.length) words.push(`score ${score(page.nodes[node][1])}`);
+  if (!words.length) words.push(`${measure().toLowerCase()} ${level(page.nodes[node][1])}`);
   bar.setAttribute("aria-label", words.join(", "));
   return withTip(bar, fullName(page, node), words);
 }

@@ -56,7 +56,7 @@ function nodeTable() {
     columns: [
       { label: "Rank", right: true, descending: false, value: (rank) => rank, text: whole },
       { label: "Node", value: shownName, cell: nodeCell, fields: [["Node", shownName], ["Name", shownTitle]] },
-      { label: "Score", right: true, value: shownScore, text: (rank) => score(shownScore(rank)), warm: isFlagged },
+      { label: measure(), right: true, value: shownScore, text: (rank) => level(shownScore(rank)), warm: isFlagged },
       hasTruth && { label: "Known", wide: true, said: true, value: (rank) => NAMES[truthOf(rank)], cell: (rank) => truthOf(rank) < 0 ? "–" : el("span", { class: truthOf(rank) ? "whole warm" : "whole" }, NAMES[truthOf(rank)]) },
       { label: "Edges", right: true, wide: true, value: (rank) => page.nodes[rank][3], text: (rank) => whole(page.nodes[rank][3]) },
       { label: "What is special", wide: true, value: special, cell: (rank) => el("div", { class: "words" }, special(rank) ?? "–") },
@@ -103,8 +103,8 @@ function edgeTable() {
       { label: "From", wide: true, said: true, value: (row) => fullName(page, row[1]), cell: (row) => nodeLink(page, row[1]) },
       { label: "To", wide: true, said: true, value: (row) => fullName(page, row[2]), cell: (row) => nodeLink(page, row[2]) },
       some(11) && { label: "Probability", right: true, value: (row) => row[11], text: (row) => share(row[11]), warm: (row) => row[8] },
-      some(7) && { label: "Score", right: true, value: (row) => row[7], text: (row) => score(row[7]), warm: (row) => row[8] },
-      known.length > 0 && { label: "In the edge list", wide: true, value: (row) => row[10][0][0], text: (row) => row[10].map(([, text]) => text).join(" "), cell: edgeData, fields: known.map((label, i) => [label, (row) => row[10][i][0]]) },
+      some(7) && !some(11) && { label: "Score", right: true, value: (row) => row[7], text: (row) => score(row[7]), warm: (row) => row[8] },
+      known.length > 0 && { label: "In the edge list", wide: true, value: (row) => row[10][0][0], text: (row) => row[12] ?? row[10].map(([, text]) => text).join(" "), cell: edgeData, fields: [...known.map((label, i) => [label, (row) => row[10][i][0]]), ["All rows", (row) => row[12]]] },
       some(3) && { label: "Hops", right: true, wide: true, value: (row) => row[3], text: (row) => fixed(row[3], 2) },
       some(4) && !some(7) && { label: "Variance", right: true, wide: true, value: (row) => row[4], text: (row) => fixed(row[4], 3) },
       some(5) && { label: "P(1 hop)", right: true, wide: true, value: (row) => row[5], text: (row) => chance(row[5]) },
@@ -119,8 +119,9 @@ function edgeIntro() {
     : "No edge has attributes at both ends to compare, so amounts and times alone decide.";
 }
 
-// What the edge list says about an edge: one line for each of its columns.
+// What the edge list says about an edge: what its rows are in all, or one line for each column of the only row.
 function edgeData(row) {
+  if (row[12]) return el("div", { class: "small" }, row[12]);
   return el("div", { class: "small" }, row[10].map(([, text], i) => el("div", { class: "whole" }, page.edge_data[i] === "time" ? text : `${page.edge_data[i]} ${text}`)));
 }
 
@@ -155,7 +156,7 @@ function listIntro() {
   const flagged = page.facts.find(([label]) => label === "Flagged")[1];
   const explained = listed.filter(isFlagged).length;
   const some = explained < flagged && ` It explains the first ${whole(explained)} of ${whole(flagged)} flagged nodes.`;
-  const more = page.files.length > 0 && [" For any other, run ", el("code", null, "hopsight explain DIR NODE"), "."]; // where there is a folder
+  const more = carried.length < total && page.files.length > 0 && [" For any other, run ", el("code", null, "hopsight explain DIR NODE"), "."]; // where there is a folder
   return ["Select a node to see why. ", reach, some, more];
 }
 
@@ -185,9 +186,9 @@ function chooser() {
 
 function scoresFigure() {
   const place = chosen === null ? null : { name: shownName(chosen), score: shownScore(chosen) };
-  return [histogram(page.scores, place),
-    el("figcaption", null, page.method && `The ${page.detector} score measures ${page.method}. `,
-      "Each bar counts the nodes with a score in its range; nodes to the right of the dashed line, the ", term("Threshold", "threshold"), ", are flagged. The triangle marks the selected node.")];
+  return [histogram({ ...page.scores, threshold: page.threshold }, place),
+    el("figcaption", null, page.method && !page.probable && `The ${page.detector} score measures ${page.method}. `,
+      `Each bar counts the nodes with a ${measure().toLowerCase()} in its range; nodes to the right of the dashed line, the `, term("Threshold", "threshold"), ", are flagged. The triangle marks the selected node.")];
 }
 
 // Relative links: they work while the page is in the folder of its run.
@@ -237,7 +238,7 @@ function follow() {
 const sections = [
   overview(page),
   list && section("Most anomalous nodes", listIntro(), list),
-  section("Scores", null, parts.scores),
+  section(page.probable ? "Probabilities" : "Scores", null, parts.scores),
   page.groups.length > 0 && section("Groups", groupIntro(), groupTable()),
   page.edges.length > 0 && section("Edges most out of place", edgeIntro(), edgeTable()),
   page.details.length > 0 && section("How this report was made", null, page.files.length > 0 && fileLinks(), records(page.details)),

@@ -117,7 +117,7 @@ async function refresh() {
   const now = await ask("/api/state"); // before the list, which is then never older than the state
   const rows = await (state.query ? ask("/api/search", { text: state.query }) : ask("/api/list", { view: state.view }));
   Object.assign(state, { rows, last: now.last, learning: now.learning, pending: now.pending });
-  Object.assign(page, { scores: { threshold: now.threshold }, range: now.range });
+  Object.assign(page, { threshold: now.threshold, probable: now.probable, range: now.range });
   const { anomalous, normal, unsure } = now.counts;
   parts.progress.textContent = `${plural(anomalous + normal + unsure, "verdict")}: ${whole(anomalous)} anomalous, ${whole(normal)} normal, ${whole(unsure)} unsure · ${plural(now.n_flagged, "flagged node")} of ${whole(page.n_nodes)}${now.pending ? " · learning …" : ""}`;
   parts.learned.hidden = !now.learned;
