@@ -142,6 +142,17 @@ def test_times_and_amounts_are_found_as_detect_finds_them_unless_they_are_catego
         assert (found.time, found.amount, found.currency, found.shown) == (expected, "amount", "currency", "%Y-%m-%d")
 
 
+@pytest.mark.parametrize(
+    ("columns", "money"),
+    [
+        (Columns(), False), (Columns(amount="bytes"), False), (Columns(amount="amount"), True),
+        (Columns(amount="bytes", unit="EUR"), True), (Columns(amount="bytes", currency="ccy"), True),
+    ],
+)  # fmt: skip
+def test_amounts_are_money_by_their_name_or_a_currency(columns: Columns, money: bool) -> None:
+    assert columns.are_money is money
+
+
 def test_columns_are_found_by_their_words_also_where_all_cells_are_text() -> None:
     columns = {
         "from": ["1", "x2"],

@@ -61,7 +61,7 @@ def test_a_node_can_be_explained_later(finished: Path) -> None:
         explain_node(finished, "nobody")
 
 
-DAYS = Wording(parse_window("1d"), True, "%d.%m.%Y %H:%M", "EUR", paid=True, origin=10.0)
+DAYS = Wording(parse_window("1d"), True, "%d.%m.%Y %H:%M", "EUR", paid=True, origin=10.0, money=True)
 
 
 def test_events_in_words() -> None:
@@ -93,10 +93,24 @@ def test_accounts_in_words() -> None:
         "ann paid 12 new partners within 5 hours so far, 9,420 EUR in all (310 to 995 EUR each); 5 other payments "
         "since 11.01.1970 00:00, at most 640 EUR in each earlier block of 6 hours."
     )
-    unpaid = replace(DAYS, paid=False)
+    unpaid = replace(DAYS, paid=False, money=False)
     assert account_reason("ann", 1, [3.5, 12.0, *[0.0] * 7], 60.0, unpaid) == (
         "ann received from 12 new partners within 1 minute so far; nothing else since 11.01.1970 00:00."
     )
+
+
+def test_only_money_is_paid() -> None:
+    bytes_ = replace(DAYS, unit="", money=False)
+    values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 0.0, 5.0, 0.0]
+    rest = (
+        "12 new partners within 5 hours so far, 9,420 in all (310 to 995 each); 5 other events since 11.01.1970 00:00."
+    )
+    assert account_reason("ann", 0, values, 4.2 * 3600, bytes_) == f"ann sent to {rest}"
+    assert account_reason("ann", 1, values, 4.2 * 3600, bytes_) == f"ann received from {rest}"
+    row = {"source": "ann", "target": "bob", "count": 1.0, "usual": 1.0, "scale": 0, "amount": 5000.0,
+           "usual_amount": 120.3, "currency": "", "decided_by": "amount", "hop_evidence": 0.0, "amount_evidence": 5.0,
+           "hour_evidence": 0.0}  # fmt: skip
+    assert event_reason(row, bytes_) == "ann sent bob 5,000, about 120 expected."
 
 
 def test_dates_without_an_hour_give_no_hours_and_minutes() -> None:

@@ -30,7 +30,7 @@ OF_CHAIN = 2  # beside source (0) and target (1): the source, for what it sends 
 PARTS = {"hop": "pair", "amount": "amount", "hour": "hour"}  # kinds of evidence that count together, in words
 ALONE = {"sender": 0, "receiver": 1}  # kinds of evidence of one end
 LEAST_TOO = math.log(10.0)  # nats: what less than a tenth of events have is named besides what decided
-SINGLE = 1.0  # digits that a single payment has to be rarer: there are ten times as many as episodes of accounts
+SINGLE = 1.0  # digits that events with amounts have to be rarer: there are ten times as many as episodes of accounts
 GAP = 1.0  # windows without a flag that end the episode of an event
 LOOK_BACK = 2.0 * max(said.LENGTHS)
 
@@ -46,6 +46,7 @@ class Wording:
     about: str = ""  # before a sum of amounts in several currencies
     paid: bool = False  # whether events have amounts
     origin: float = 0.0  # windows from time 0 to where the first block begins
+    money: bool = False  # whether the amounts are money; what else is sent is not paid
 
     @classmethod
     def of(cls, notes: Mapping[str, Any]) -> Wording:
@@ -53,6 +54,7 @@ class Wording:
         return cls(
             parse_window(notes["window"]), bool(notes["hours"]), notes["shown"] or ISO, notes["unit"],
             "about " if len(notes["currencies"]) > 1 else "", notes["paid"], notes.get("origin", 0.0),
+            notes.get("money", notes["paid"]),
         )  # fmt: skip
 
     def amount(self, value: float, unit: str | None = None) -> str:
@@ -107,11 +109,12 @@ class Wording:
     def so_far(self, others: float, most: float, share: float) -> str:
         """Return how many other events an account had, and the most that it moved in a block of so many windows.
 
-        >>> Wording(Window("1d", 86400.0, None), True, "%d.%m.%Y", paid=True, origin=10.0).so_far(5.0, 1.09, 4.0)
+        >>> wording = Wording(Window("1d", 86400.0, None), True, "%d.%m.%Y", paid=True, origin=10.0, money=True)
+        >>> wording.so_far(5.0, 1.09, 4.0)
         '5 other payments since 11.01.1970, at most 1.09 in each earlier block of 4 days'
         """
         began = "" if self.window.seconds is None else f" since {self.moment(self.origin * self.window.seconds)}"
-        number = plural(int(others), "other payment" if self.paid else "other event") if others else "nothing else"
+        number = plural(int(others), "other payment" if self.money else "other event") if others else "nothing else"
         return f"{number}{began}" + (
             f", at most {self.amount(most)} in each earlier {self.block(share)}" if most else ""
         )
@@ -122,7 +125,7 @@ def new_alerts(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the alerts of events with their judgments, numbered from ``first`` on, and the episodes that are open."""
     of_accounts = (_of_accounts(frame, judged, end, alarm) for end in (0, 1, OF_CHAIN))
-    found = pl.concat([_of_events(frame, judged, alarm, wording.paid), *of_accounts])
+    found = pl.concat([_of_events(frame, judged, alarm, wording), *of_accounts])
     found = found.sort("number", "level", maintain_order=True)
     before = open_before if open_before is not None else found.select("key", pl.col("place").alias("last")).clear()
     found = found.join(before, on="key", how="left", maintain_order="left").with_columns(
@@ -148,11 +151,11 @@ def new_alerts(
     return alerts.with_columns(short).select(*COLUMNS, "number_of_window"), still
 
 
-def _of_events(frame: pl.DataFrame, judged: Judged, alarm: float, paid: bool) -> pl.DataFrame:
+def _of_events(frame: pl.DataFrame, judged: Judged, alarm: float, wording: Wording) -> pl.DataFrame:
     """Return the flagged events, with the key of their episodes.
 
-    Where events have amounts, one end alone is judged by its new partners and the money it moved with them: wages
-    are many payments at once in every month.
+    Where events have amounts, these must be rarer. A burst of what one end pays or is paid is left out: wages are many
+    payments at once in every month.
     """
     streak, received = pl.col("decided_by") == "streak", pl.col("streak_place") >= len(PARTS)
     end = (
@@ -160,8 +163,10 @@ def _of_events(frame: pl.DataFrame, judged: Judged, alarm: float, paid: bool) ->
         .when((pl.col("decided_by") == "receiver") | streak).then(1)
     )  # fmt: skip
     numbered = frame.with_row_index("number").with_columns(place=judged.places, level=pl.lit(0), end=end)
-    if paid:
-        numbered = numbered.filter(pl.col("end").is_null() & (pl.col("score") >= alarm + SINGLE))
+    if wording.paid:
+        numbered = numbered.filter(pl.col("score") >= alarm + SINGLE)
+    if wording.money:
+        numbered = numbered.filter(~pl.col("decided_by").is_in(list(ALONE)))
     source, target = (pl.col(name).cast(pl.String) for name in ("source", "target"))
     key = (
         pl.when(pl.col("end") == 0).then(pl.format("0 {}", source)).when(pl.col("end") == 1)
@@ -210,14 +215,13 @@ def account_reason(account: str, end: int, values: list[float], second: float, w
     partners = plural(int(values[said.N_NEW]), "new partner")
     within = wording.within(values[said.BEGAN], second)
     others = wording.so_far(values[said.OTHERS], values[said.MOST], said.LENGTHS[int(values[said.LENGTH])])
+    does = ("paid", "was paid by") if wording.money else ("sent to", "received from")
+    text = f"{account} {does[end]} {partners} within {within} so far"
     if not wording.paid:
-        return f"{account} {'received from' if end else 'sent to'} {partners} within {within} so far; {others}."
+        return f"{text}; {others}."
     low, high = wording.amount(values[said.SMALLEST]), wording.amount(values[said.LARGEST])
     each = f"{low} each" if low == high else f"{low.removesuffix(wording.unit).strip()} to {high} each"
-    return (
-        f"{account} {'was paid by' if end else 'paid'} {partners} within {within} so far, "
-        f"{wording.about}{wording.amount(values[said.AMOUNT])} in all ({each}); {others}."
-    )
+    return f"{text}, {wording.about}{wording.amount(values[said.AMOUNT])} in all ({each}); {others}."
 
 
 def chain_reason(row: Mapping[str, Any], wording: Wording) -> str:
@@ -255,7 +259,7 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
         chance = 100.0 * math.exp(-row["surprise"])
         text = f"{source} and {target} {_path(row['past_hop'])}; about {chance:.1f}% of similar pairs do"
     elif kind == "amount":
-        text = f"{source} {'paid' if paid else 'sent'} {target} {amounts}"
+        text = f"{source} {'paid' if wording.money else 'sent'} {target} {amounts}"
     elif kind == "hour":
         text = f"{source} is active at an unusual hour of the day"
     elif kind == "pair":

@@ -73,6 +73,11 @@ class Columns:
         return [name for name in (self.source, self.target, self.currency, amount) if name]
 
     @property
+    def are_money(self) -> bool:
+        """Whether the amounts are money: their column is called so, or they have a currency."""
+        return self.amount is not None and bool(self.currency or self.unit or is_money_name(self.amount))
+
+    @property
     def names(self) -> list[str]:
         """The names of the columns, each once."""
         names = (self.source, self.target, self.time, self.amount, self.currency, self.label)
