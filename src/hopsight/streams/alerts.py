@@ -62,8 +62,12 @@ class Wording:
 
         >>> Wording(Window("1d", 86400.0, None), True, "%Y-%m-%d", "EUR").amount(9420.4)
         '9,420 EUR'
+        >>> [Wording(Window("1d", 86400.0, None), True, "%Y-%m-%d").amount(value) for value in (0.5, 0.000054612)]
+        ['0.5', '0.00005461']
         """
         digits = f"{value:,.0f}" if abs(value) >= 100 or value == round(value) else f"{value:,.2f}"
+        if 0.0 < abs(value) < 1.0:
+            digits = np.format_float_positional(value, 4, fractional=False, trim="-")
         return f"{digits} {self.unit if unit is None else unit}".strip()
 
     def moment(self, seconds: float) -> str:
@@ -106,18 +110,32 @@ class Wording:
         short = self.calendar.whole_days and share * (self.window.seconds or math.inf) < UNITS["d"]
         return f"block of {'a day' if short else self.window.words_of(share, dated=self.dated)}"
 
-    def so_far(self, others: float, most: float, share: float) -> str:
+    @property
+    def began(self) -> str:
+        """When the first block began; empty where windows count events."""
+        return "" if self.window.seconds is None else self.moment(self.origin * self.window.seconds)
+
+    def at_most(self, most: float, share: float, place: float, since: str) -> str:
+        """Return the most that an account moved in a block of so many windows, and from when to when these are.
+
+        An alert is about the block of ``place``, a time in windows, and the one before it.
+        """
+        text = f"at most {self.amount(most)} in each {self.block(share)}"
+        if self.window.seconds is None:
+            return f"{text} before the last two"
+        last = self.origin + (math.floor(place / share) - 1.0) * share
+        return f"{text} from {since} to {self.moment(last * self.window.seconds)}"
+
+    def so_far(self, others: float, most: float, share: float, place: float) -> str:
         """Return how many other events an account had, and the most that it moved in a block of so many windows.
 
         >>> wording = Wording(Window("1d", 86400.0, None), True, "%d.%m.%Y", paid=True, origin=10.0, money=True)
-        >>> wording.so_far(5.0, 1.09, 4.0)
-        '5 other payments since 11.01.1970, at most 1.09 in each earlier block of 4 days'
+        >>> wording.so_far(5.0, 1.09, 4.0, 13.5)
+        '5 other payments since 11.01.1970, at most 1.09 in each block of 4 days from then to 19.01.1970'
         """
-        began = "" if self.window.seconds is None else f" since {self.moment(self.origin * self.window.seconds)}"
         number = plural(int(others), "other payment" if self.money else "other event") if others else "nothing else"
-        return f"{number}{began}" + (
-            f", at most {self.amount(most)} in each earlier {self.block(share)}" if most else ""
-        )
+        began = f" since {self.began}" if self.began else ""
+        return f"{number}{began}" + (f", {self.at_most(most, share, place, 'then')}" if most else "")
 
 
 def new_alerts(
@@ -206,17 +224,18 @@ def _row(row: Mapping[str, Any], wording: Wording) -> tuple[Any, ...]:
     amounts = (values[said.AMOUNT], values[said.MOST]) if wording.paid else (None, None)
     began = wording.moment(values[said.BEGAN])
     span = when if began == when else f"{began} to {when}"
-    reason = f"{span}: {account_reason(account, row['end'], values, row['start'], wording)}"
+    reason = f"{span}: {account_reason(account, row, wording)}"
     return account, when, window, *amounts, reason
 
 
-def account_reason(account: str, end: int, values: list[float], second: float, wording: Wording) -> str:
+def account_reason(account: str, row: Mapping[str, Any], wording: Wording) -> str:
     """Say what the new partners of an account are, and what it did before."""
+    values, share = row["said"], said.LENGTHS[int(row["said"][said.LENGTH])]
     partners = plural(int(values[said.N_NEW]), "new partner")
-    within = wording.within(values[said.BEGAN], second)
-    others = wording.so_far(values[said.OTHERS], values[said.MOST], said.LENGTHS[int(values[said.LENGTH])])
+    within = wording.within(values[said.BEGAN], row["start"])
+    others = wording.so_far(values[said.OTHERS], values[said.MOST], share, row["place"])
     does = ("paid", "was paid by") if wording.money else ("sent to", "received from")
-    text = f"{account} {does[end]} {partners} within {within} so far"
+    text = f"{account} {does[row['end']]} {partners} within {within} so far"
     if not wording.paid:
         return f"{text}; {others}."
     low, high = wording.amount(values[said.SMALLEST]), wording.amount(values[said.LARGEST])
@@ -229,16 +248,11 @@ def chain_reason(row: Mapping[str, Any], wording: Wording) -> str:
     values = row["said"]
     received, sent = (wording.about + wording.amount(each) for each in (values[said.RECEIVED], row["sent_on"]))
     later = wording.after(values[said.RECEIVED_AT], row["start"])
-    most = wording.amount(values[said.MOST_SENT])
+    most = wording.at_most(values[said.MOST_SENT], said.LENGTHS[-1], row["place"], wording.began)
     return (
         f"{row['source']} sent {sent} on to {row['target']}{later} it received {received}; "
         f"{plural(int(values[said.N_LINKS]), 'account')} in a row passed such an amount on since "
-        f"{wording.moment(values[said.CHAIN_BEGAN])}."
-        + (
-            f" It sent at most {most} in each earlier {wording.block(said.LENGTHS[-1])}."
-            if values[said.MOST_SENT] > 0
-            else ""
-        )
+        f"{wording.moment(values[said.CHAIN_BEGAN])}." + (f" It sent {most}." if values[said.MOST_SENT] > 0 else "")
     )
 
 
@@ -269,8 +283,9 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
         text = f"{does} {count} within {within} so far, {usual}"
     else:
         end, part = divmod(row["streak_place"], len(PARTS))
-        does = f"{target} received" if end else f"{source} sent"
-        text = f"The {list(PARTS.values())[part]}s of the latest events that {does} are unusual together"
+        does, with_ = (f"{target} received", "from") if end else (f"{source} sent", "to")
+        unusual = (f"{with_} unusual partners", "of unusual amounts", "at unusual hours")[part]
+        text = f"{does} several events {unusual} in a short time"
     if paid and kind != "amount":
         text += f" ({amounts})" if kind in ("hop", "hour") else f"; this one {amounts}"
     also = [word for other, word in PARTS.items() if other != kind and row[f"{other}_evidence"] >= LEAST_TOO]
