@@ -76,10 +76,30 @@ def test_who_passes_an_amount_on_is_named_and_who_pays_back_is_not(tmp_path: Pat
     found = alerts.filter(decided_by="cycle")
     assert found["account"].to_list() == ["P3", "P4"]
     assert found["amount"].to_list() == [4900.0, 4850.0]
-    most = rows.filter(pl.col("source") == "P3", pl.col("amount") < 1000)  # in one of the blocks of four days
-    assert most["amount"].max() <= found["usual_amount"][0] <= most["amount"].sum()
     sentence = "P3 sent 4,900 EUR on to P4, 6 hours after it received 4,950 EUR; 2 accounts in a row passed such an "
     assert f"{sentence}amount on since 2023-12-25 00:00:00. It sent at most" in found["reason"][0]
+    assert found["reason"][0].endswith("in each block of 4 days from 2023-11-15 00:00:00 to 2023-12-21 00:00:00.")
+    days = (pl.col("time").dt.epoch("s") - START) // 86400  # the alert is in the block from day 40 on
+    sums = rows.filter(pl.col("source") == "P3", days < 36).group_by(days // 4).agg(pl.col("amount").sum())
+    assert found["usual_amount"][0] == pytest.approx(sums["amount"].max(), rel=1e-6)
+
+
+@pytest.mark.parametrize("largest", [1e300, 1e308])
+def test_one_enormous_amount_hides_no_other_account(tmp_path: Path, largest: float) -> None:
+    """On day 20 somebody sends three enormous amounts; on day 50, 25 senders pay about 900 each to a new account."""
+    rng = np.random.default_rng(0)
+    size = 1500
+    people = [f"P{number}" for number in range(120)]
+    everyday = {
+        "source": rng.choice(people, size), "target": rng.choice(people, size),
+        "time": START + rng.uniform(0, 60 * 86400, size), "amount": np.exp(rng.normal(4.0, 0.5, size)),
+    }  # fmt: skip
+    wrong = {"source": ["P1"] * 3, "target": ["P2"] * 3, "time": [START + 20 * 86400.0] * 3, "amount": [largest] * 3}
+    hub = {"source": people[50:75], "target": ["X"] * 25, "time": START + 50 * 86400.0 + 60.0 * np.arange(25),
+           "amount": 900.0 + np.arange(25)}  # fmt: skip
+    rows = pl.concat([pl.DataFrame(each) for each in (everyday, wrong, hub)])
+    alerts, _ = run_of(tmp_path, rows.with_columns(time=pl.from_epoch(pl.col("time").cast(pl.Int64))))
+    assert "partners" in alerts.filter(account="X")["decided_by"].to_list()
 
 
 def test_an_account_has_one_alert_per_episode(watched: tuple) -> None:

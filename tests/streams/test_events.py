@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from hopsight.streams import events as module
-from hopsight.streams.events import Columns, in_one_currency, sorted_events
+from hopsight.streams.events import Columns, have_hours, in_one_currency, sorted_events
 from hopsight.streams.times import parse_window
 from stream_toys import read_events
 
@@ -142,6 +142,17 @@ def test_times_and_amounts_are_found_as_detect_finds_them_unless_they_are_catego
         assert (found.time, found.amount, found.currency, found.shown) == (expected, "amount", "currency", "%Y-%m-%d")
 
 
+@pytest.mark.parametrize(
+    ("columns", "money"),
+    [
+        (Columns(), False), (Columns(amount="bytes"), False), (Columns(amount="amount"), True),
+        (Columns(amount="bytes", unit="EUR"), True), (Columns(amount="bytes", currency="ccy"), True),
+    ],
+)  # fmt: skip
+def test_amounts_are_money_by_their_name_or_a_currency(columns: Columns, money: bool) -> None:
+    assert columns.are_money is money
+
+
 def test_columns_are_found_by_their_words_also_where_all_cells_are_text() -> None:
     columns = {
         "from": ["1", "x2"],
@@ -203,6 +214,27 @@ def test_other_times_are_read_and_it_is_said(
     events = read_events(frame_of(times), COLUMNS)
     assert (events["seconds"] - 1_710_892_800).to_list() == seconds
     assert caplog.messages == [f"Read the times in column 'when', {said}"]
+
+
+def test_it_is_said_which_columns_are_the_ends_and_which_are_not_used(caplog: pytest.LogCaptureFixture) -> None:
+    frame = pl.DataFrame(
+        {"src_ip": ["a", "b"], "dst_ip": ["x", "y"], "ts": ["2024-05-01", "2024-05-02"], "proto": ["tcp", "udp"],
+         "note": ["", ""], "port": [80, 53]}
+    )  # fmt: skip
+    read_events(frame, Columns(ignore=("note",)))
+    assert caplog.messages == [
+        "Read column 'ts' as the time of each event.",
+        "Read edges from column 'src_ip' to column 'dst_ip'.",
+        "Not used: 2 columns ('proto', 'port').",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("times", "dated"),
+    [(["1965-03-01", "1965-03-02"], True), ([-5, 1000], False), (["7", "9"], False), ([1_700_000_000] * 2, True)],
+)
+def test_dates_are_dates_also_before_1980(times: list[object], dated: bool) -> None:
+    assert have_hours(read_events(frame_of(times), COLUMNS)) is dated
 
 
 def test_windows_of_a_duration_begin_at_midnight_utc() -> None:

@@ -32,7 +32,7 @@ def test_planted_nodes_are_among_the_first_and_explained(finished: Path) -> None
     assert {*BURST, STRANGER} <= set(first)  # and those that the stranger turned to, who share its score
     assert STRANGER in first[:6]
     explained = {each["node"]: each["summary"] for each in json.loads((finished / "explanations.json").read_text())}
-    assert "events per window" in explained[first[0]] or "It was new" in explained[first[0]]
+    assert "events per window" in explained[first[0]] or "it was new" in explained[first[0]]
     assert STRANGER in explained
     assert "no known path" in explained[STRANGER]
 
@@ -53,15 +53,33 @@ def test_the_report_shows_windows_alerts_and_nodes(finished: Path) -> None:
     assert "<script" in page
 
 
+def test_the_page_says_what_scores_mean_and_gives_each_time_once(finished: Path) -> None:
+    page = (finished / "report.html").read_text()
+    assert "A score of 3 means one ordinary event in a thousand" in page
+    alerts = json.loads(page.partition('id="data">')[2].partition("</script>")[0])["alerts"]
+    assert alerts
+    for _, _, _, time, *_, reason in alerts:
+        assert time not in reason
+    assert any(reason.startswith("12 events from a3 to a4 within 1 minute so far") for *_, reason in alerts)
+
+
 def test_a_node_can_be_explained_later(finished: Path) -> None:
     found = explain_node(finished, STRANGER)
+    alerts = pl.read_csv(finished / "alerts.csv").filter(account=STRANGER)
+    rank = pl.read_csv(finished / "scores.csv").filter(node=STRANGER)["rank"].item()
+    assert found["summary"].startswith(f"{STRANGER}: rank {rank} of 50, score {found['score']:.2f}, ")
+    assert [each["alert"] for each in found["alerts"]] == alerts["alert"].to_list() != []
+    assert all(reason in found["summary"] for reason in alerts["reason"])
+    assert "; until then it had " in found["summary"]
+    calm = explain_node(finished, "b20")
+    assert (calm["alerts"], ", 0 alerts. In its strongest window, " in calm["summary"]) == ([], True)
     assert "no known path" in found["summary"]
     assert sum(row["events"] for row in found["windows"]) > 100
     with pytest.raises(ValueError, match="'nobody' has no event"):
         explain_node(finished, "nobody")
 
 
-DAYS = Wording(parse_window("1d"), True, "%d.%m.%Y %H:%M", "EUR", paid=True, origin=10.0)
+DAYS = Wording(parse_window("1d"), True, "%d.%m.%Y %H:%M", "EUR", paid=True, origin=10.0, money=True)
 
 
 def test_events_in_words() -> None:
@@ -78,35 +96,58 @@ def test_events_in_words() -> None:
         "amount": "ann paid bob 5,000 EUR, about 120 EUR expected. The hour is also unusual.",
         "hour": "ann is active at an unusual hour of the day (5,000 EUR, about 120 EUR expected). "
         "The amount is also unusual.",
-        "streak": "The pairs of the latest events that ann sent are unusual together; this one 5,000 EUR, "
+        "streak": "ann sent several events to unusual partners in a short time; this one 5,000 EUR, "
         "about 120 EUR expected.",
     }
     assert {kind: event_reason({**row, "decided_by": kind}, DAYS) for kind in expected} == expected
     silent = {**row, "decided_by": "streak", "streak_place": 4, "amount": math.nan}
-    assert event_reason(silent, DAYS) == "The amounts of the latest events that bob received are unusual together."
+    assert event_reason(silent, DAYS) == "bob received several events of unusual amounts in a short time."
+
+
+def account_row(end: int, values: list[float], second: float) -> dict[str, object]:
+    """Return what account_reason needs: here two and a half windows after the stream began."""
+    return {"end": end, "said": values, "start": second, "place": 2.5}
 
 
 def test_accounts_in_words() -> None:
-    """Of twelve payments, 9,420 in all, the first came 4.2 hours before the last."""
+    """Of twelve payments, 9,420 in all, the first came 4.2 hours before the last.
+
+    Windows are days, and the first is 11.01.: the alert is in the quarter from 13.01. 12:00 on, and is about it and the
+    one before, so that earlier ones end at 06:00.
+    """
     values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 640.0, 5.0, 0.0]
-    assert account_reason("ann", 0, values, 4.2 * 3600, DAYS) == (
+    assert account_reason("ann", account_row(0, values, 4.2 * 3600), DAYS) == (
         "ann paid 12 new partners within 5 hours so far, 9,420 EUR in all (310 to 995 EUR each); 5 other payments "
-        "since 11.01.1970 00:00, at most 640 EUR in each earlier block of 6 hours."
+        "since 11.01.1970 00:00, at most 640 EUR in each block of 6 hours from then to 13.01.1970 06:00."
     )
-    unpaid = replace(DAYS, paid=False)
-    assert account_reason("ann", 1, [3.5, 12.0, *[0.0] * 7], 60.0, unpaid) == (
+    unpaid = replace(DAYS, paid=False, money=False)
+    assert account_reason("ann", account_row(1, [3.5, 12.0, *[0.0] * 7], 60.0), unpaid) == (
         "ann received from 12 new partners within 1 minute so far; nothing else since 11.01.1970 00:00."
     )
+
+
+def test_only_money_is_paid() -> None:
+    bytes_ = replace(DAYS, unit="", money=False)
+    values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 0.0, 5.0, 0.0]
+    rest = (
+        "12 new partners within 5 hours so far, 9,420 in all (310 to 995 each); 5 other events since 11.01.1970 00:00."
+    )
+    assert account_reason("ann", account_row(0, values, 4.2 * 3600), bytes_) == f"ann sent to {rest}"
+    assert account_reason("ann", account_row(1, values, 4.2 * 3600), bytes_) == f"ann received from {rest}"
+    row = {"source": "ann", "target": "bob", "count": 1.0, "usual": 1.0, "scale": 0, "amount": 5000.0,
+           "usual_amount": 120.3, "currency": "", "decided_by": "amount", "hop_evidence": 0.0, "amount_evidence": 5.0,
+           "hour_evidence": 0.0}  # fmt: skip
+    assert event_reason(row, bytes_) == "ann sent bob 5,000, about 120 expected."
 
 
 def test_dates_without_an_hour_give_no_hours_and_minutes() -> None:
     dates = replace(DAYS, times="%m/%d/%Y", unit="")
     values = [3.5, 3.0, 9353.0, 0.0, 3000.0, 3200.0, 640.0, 5.0, 0.0]
-    assert account_reason("ann", 1, values, 0.0, dates) == (
+    assert account_reason("ann", account_row(1, values, 0.0), dates) == (
         "ann was paid by 3 new partners within a day so far, 9,353 in all (3,000 to 3,200 each); 5 other payments "
-        "since 01/11/1970, at most 640 in each earlier block of a day."
+        "since 01/11/1970, at most 640 in each block of a day from then to 01/13/1970."
     )
-    assert "within 3 days so far," in account_reason("ann", 1, values, 2 * 86400.0, dates)
+    assert "within 3 days so far," in account_reason("ann", account_row(1, values, 2 * 86400.0), dates)
     row = {"source": "ann", "target": "bob", "count": 9.0, "usual": 2.0, "scale": 0, "amount": math.nan,
            "usual_amount": math.nan, "currency": "", "decided_by": "pair", "hop_evidence": 0.0, "amount_evidence": 0.0,
            "hour_evidence": 0.0}  # fmt: skip
@@ -119,6 +160,6 @@ def test_a_node_that_was_new() -> None:
         "before_events": 0, "before_windows": 0, "before_new_pairs": 0,
     }  # fmt: skip
     assert node_story(row, DAYS) == (
-        "It was new: in the window 01.01.1970 it had 9 (0 sent, 9 received), "
-        "with 9 new partners, 1 of which it had no known path to."
+        "In its strongest window, 01.01.1970, it had 9 events (0 sent, 9 received), "
+        "with 9 new partners, 1 of which it had no known path to; it was new."
     )

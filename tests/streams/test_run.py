@@ -13,7 +13,7 @@ from hopsight.streams import events
 from hopsight.streams import run as module
 from hopsight.streams.events import Columns
 from hopsight.streams.run import APPENDED, StreamRequest, stream, watch
-from stream_toys import run_command, toy_events, write_pieces
+from stream_toys import BURST, STRANGER, run_command, toy_events, write_pieces
 
 
 def start(frame: pl.DataFrame, folder: Path) -> Path:
@@ -38,6 +38,21 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pl.DataFrame,
     (rest,) = write_pieces(frame[1000:], folder / "one", 1)
     assert watch(whole, rest).n_events == frame.height - 1000
     return path, frame[1000:], contents(whole)
+
+
+@pytest.mark.parametrize(("name", "bursts"), [("bytes", {"sender", "receiver"}), ("amount", set())])
+def test_an_amount_removes_no_alert_about_who_meets_whom(tmp_path: Path, name: str, bursts: set[str]) -> None:
+    """A node turns to twenty strangers with hardly any bytes, or payments of a cent; 120 payments at once are wages."""
+    frame = toy_events().with_columns(
+        amount=pl.when((pl.col("label") == 1) & (pl.col("source") == STRANGER)).then(0.01).otherwise("amount")
+    )
+    frame.rename({"amount": name}).write_parquet(tmp_path / "e.parquet")
+    columns = Columns(time="time", amount=name, ignore=("label",))
+    stream(StreamRequest(path=str(tmp_path / "e.parquet"), columns=columns, window="1d"), tmp_path / "run")
+    alerts = pl.read_csv(tmp_path / "run" / "alerts.csv")
+    assert {STRANGER} <= set(alerts["account"]) <= {*BURST, STRANGER}
+    assert "streak" in alerts.filter(account=STRANGER)["decided_by"].to_list()
+    assert set(alerts["decided_by"]) & {"sender", "receiver"} == bursts
 
 
 def test_one_run_over_all_gives_the_same_tables(begun: tuple, finished: Path) -> None:

@@ -30,7 +30,7 @@ OF_CHAIN = 2  # beside source (0) and target (1): the source, for what it sends 
 PARTS = {"hop": "pair", "amount": "amount", "hour": "hour"}  # kinds of evidence that count together, in words
 ALONE = {"sender": 0, "receiver": 1}  # kinds of evidence of one end
 LEAST_TOO = math.log(10.0)  # nats: what less than a tenth of events have is named besides what decided
-SINGLE = 1.0  # digits that a single payment has to be rarer: there are ten times as many as episodes of accounts
+SINGLE = 1.0  # digits that events with amounts have to be rarer: there are ten times as many as episodes of accounts
 GAP = 1.0  # windows without a flag that end the episode of an event
 LOOK_BACK = 2.0 * max(said.LENGTHS)
 
@@ -46,6 +46,7 @@ class Wording:
     about: str = ""  # before a sum of amounts in several currencies
     paid: bool = False  # whether events have amounts
     origin: float = 0.0  # windows from time 0 to where the first block begins
+    money: bool = False  # whether the amounts are money; what else is sent is not paid
 
     @classmethod
     def of(cls, notes: Mapping[str, Any]) -> Wording:
@@ -53,6 +54,7 @@ class Wording:
         return cls(
             parse_window(notes["window"]), bool(notes["hours"]), notes["shown"] or ISO, notes["unit"],
             "about " if len(notes["currencies"]) > 1 else "", notes["paid"], notes.get("origin", 0.0),
+            notes.get("money", notes["paid"]),
         )  # fmt: skip
 
     def amount(self, value: float, unit: str | None = None) -> str:
@@ -60,8 +62,12 @@ class Wording:
 
         >>> Wording(Window("1d", 86400.0, None), True, "%Y-%m-%d", "EUR").amount(9420.4)
         '9,420 EUR'
+        >>> [Wording(Window("1d", 86400.0, None), True, "%Y-%m-%d").amount(value) for value in (0.5, 0.000054612)]
+        ['0.5', '0.00005461']
         """
         digits = f"{value:,.0f}" if abs(value) >= 100 or value == round(value) else f"{value:,.2f}"
+        if 0.0 < abs(value) < 1.0:
+            digits = np.format_float_positional(value, 4, fractional=False, trim="-")
         return f"{digits} {self.unit if unit is None else unit}".strip()
 
     def moment(self, seconds: float) -> str:
@@ -104,17 +110,32 @@ class Wording:
         short = self.calendar.whole_days and share * (self.window.seconds or math.inf) < UNITS["d"]
         return f"block of {'a day' if short else self.window.words_of(share, dated=self.dated)}"
 
-    def so_far(self, others: float, most: float, share: float) -> str:
+    @property
+    def began(self) -> str:
+        """When the first block began; empty where windows count events."""
+        return "" if self.window.seconds is None else self.moment(self.origin * self.window.seconds)
+
+    def at_most(self, most: float, share: float, place: float, since: str) -> str:
+        """Return the most that an account moved in a block of so many windows, and from when to when these are.
+
+        An alert is about the block of ``place``, a time in windows, and the one before it.
+        """
+        text = f"at most {self.amount(most)} in each {self.block(share)}"
+        if self.window.seconds is None:
+            return f"{text} before the last two"
+        last = self.origin + (math.floor(place / share) - 1.0) * share
+        return f"{text} from {since} to {self.moment(last * self.window.seconds)}"
+
+    def so_far(self, others: float, most: float, share: float, place: float) -> str:
         """Return how many other events an account had, and the most that it moved in a block of so many windows.
 
-        >>> Wording(Window("1d", 86400.0, None), True, "%d.%m.%Y", paid=True, origin=10.0).so_far(5.0, 1.09, 4.0)
-        '5 other payments since 11.01.1970, at most 1.09 in each earlier block of 4 days'
+        >>> wording = Wording(Window("1d", 86400.0, None), True, "%d.%m.%Y", paid=True, origin=10.0, money=True)
+        >>> wording.so_far(5.0, 1.09, 4.0, 13.5)
+        '5 other payments since 11.01.1970, at most 1.09 in each block of 4 days from then to 19.01.1970'
         """
-        began = "" if self.window.seconds is None else f" since {self.moment(self.origin * self.window.seconds)}"
-        number = plural(int(others), "other payment" if self.paid else "other event") if others else "nothing else"
-        return f"{number}{began}" + (
-            f", at most {self.amount(most)} in each earlier {self.block(share)}" if most else ""
-        )
+        number = plural(int(others), "other payment" if self.money else "other event") if others else "nothing else"
+        began = f" since {self.began}" if self.began else ""
+        return f"{number}{began}" + (f", {self.at_most(most, share, place, 'then')}" if most else "")
 
 
 def new_alerts(
@@ -122,7 +143,7 @@ def new_alerts(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the alerts of events with their judgments, numbered from ``first`` on, and the episodes that are open."""
     of_accounts = (_of_accounts(frame, judged, end, alarm) for end in (0, 1, OF_CHAIN))
-    found = pl.concat([_of_events(frame, judged, alarm, wording.paid), *of_accounts])
+    found = pl.concat([_of_events(frame, judged, alarm, wording), *of_accounts])
     found = found.sort("number", "level", maintain_order=True)
     before = open_before if open_before is not None else found.select("key", pl.col("place").alias("last")).clear()
     found = found.join(before, on="key", how="left", maintain_order="left").with_columns(
@@ -148,11 +169,11 @@ def new_alerts(
     return alerts.with_columns(short).select(*COLUMNS, "number_of_window"), still
 
 
-def _of_events(frame: pl.DataFrame, judged: Judged, alarm: float, paid: bool) -> pl.DataFrame:
+def _of_events(frame: pl.DataFrame, judged: Judged, alarm: float, wording: Wording) -> pl.DataFrame:
     """Return the flagged events, with the key of their episodes.
 
-    Where events have amounts, one end alone is judged by its new partners and the money it moved with them: wages
-    are many payments at once in every month.
+    Where events have amounts, these must be rarer. A burst of what one end pays or is paid is left out: wages are many
+    payments at once in every month.
     """
     streak, received = pl.col("decided_by") == "streak", pl.col("streak_place") >= len(PARTS)
     end = (
@@ -160,8 +181,10 @@ def _of_events(frame: pl.DataFrame, judged: Judged, alarm: float, paid: bool) ->
         .when((pl.col("decided_by") == "receiver") | streak).then(1)
     )  # fmt: skip
     numbered = frame.with_row_index("number").with_columns(place=judged.places, level=pl.lit(0), end=end)
-    if paid:
-        numbered = numbered.filter(pl.col("end").is_null() & (pl.col("score") >= alarm + SINGLE))
+    if wording.paid:
+        numbered = numbered.filter(pl.col("score") >= alarm + SINGLE)
+    if wording.money:
+        numbered = numbered.filter(~pl.col("decided_by").is_in(list(ALONE)))
     source, target = (pl.col(name).cast(pl.String) for name in ("source", "target"))
     key = (
         pl.when(pl.col("end") == 0).then(pl.format("0 {}", source)).when(pl.col("end") == 1)
@@ -201,23 +224,23 @@ def _row(row: Mapping[str, Any], wording: Wording) -> tuple[Any, ...]:
     amounts = (values[said.AMOUNT], values[said.MOST]) if wording.paid else (None, None)
     began = wording.moment(values[said.BEGAN])
     span = when if began == when else f"{began} to {when}"
-    reason = f"{span}: {account_reason(account, row['end'], values, row['start'], wording)}"
+    reason = f"{span}: {account_reason(account, row, wording)}"
     return account, when, window, *amounts, reason
 
 
-def account_reason(account: str, end: int, values: list[float], second: float, wording: Wording) -> str:
+def account_reason(account: str, row: Mapping[str, Any], wording: Wording) -> str:
     """Say what the new partners of an account are, and what it did before."""
+    values, share = row["said"], said.LENGTHS[int(row["said"][said.LENGTH])]
     partners = plural(int(values[said.N_NEW]), "new partner")
-    within = wording.within(values[said.BEGAN], second)
-    others = wording.so_far(values[said.OTHERS], values[said.MOST], said.LENGTHS[int(values[said.LENGTH])])
+    within = wording.within(values[said.BEGAN], row["start"])
+    others = wording.so_far(values[said.OTHERS], values[said.MOST], share, row["place"])
+    does = ("paid", "was paid by") if wording.money else ("sent to", "received from")
+    text = f"{account} {does[row['end']]} {partners} within {within} so far"
     if not wording.paid:
-        return f"{account} {'received from' if end else 'sent to'} {partners} within {within} so far; {others}."
+        return f"{text}; {others}."
     low, high = wording.amount(values[said.SMALLEST]), wording.amount(values[said.LARGEST])
     each = f"{low} each" if low == high else f"{low.removesuffix(wording.unit).strip()} to {high} each"
-    return (
-        f"{account} {'was paid by' if end else 'paid'} {partners} within {within} so far, "
-        f"{wording.about}{wording.amount(values[said.AMOUNT])} in all ({each}); {others}."
-    )
+    return f"{text}, {wording.about}{wording.amount(values[said.AMOUNT])} in all ({each}); {others}."
 
 
 def chain_reason(row: Mapping[str, Any], wording: Wording) -> str:
@@ -225,16 +248,11 @@ def chain_reason(row: Mapping[str, Any], wording: Wording) -> str:
     values = row["said"]
     received, sent = (wording.about + wording.amount(each) for each in (values[said.RECEIVED], row["sent_on"]))
     later = wording.after(values[said.RECEIVED_AT], row["start"])
-    most = wording.amount(values[said.MOST_SENT])
+    most = wording.at_most(values[said.MOST_SENT], said.LENGTHS[-1], row["place"], wording.began)
     return (
         f"{row['source']} sent {sent} on to {row['target']}{later} it received {received}; "
         f"{plural(int(values[said.N_LINKS]), 'account')} in a row passed such an amount on since "
-        f"{wording.moment(values[said.CHAIN_BEGAN])}."
-        + (
-            f" It sent at most {most} in each earlier {wording.block(said.LENGTHS[-1])}."
-            if values[said.MOST_SENT] > 0
-            else ""
-        )
+        f"{wording.moment(values[said.CHAIN_BEGAN])}." + (f" It sent {most}." if values[said.MOST_SENT] > 0 else "")
     )
 
 
@@ -255,7 +273,7 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
         chance = 100.0 * math.exp(-row["surprise"])
         text = f"{source} and {target} {_path(row['past_hop'])}; about {chance:.1f}% of similar pairs do"
     elif kind == "amount":
-        text = f"{source} {'paid' if paid else 'sent'} {target} {amounts}"
+        text = f"{source} {'paid' if wording.money else 'sent'} {target} {amounts}"
     elif kind == "hour":
         text = f"{source} is active at an unusual hour of the day"
     elif kind == "pair":
@@ -265,8 +283,9 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
         text = f"{does} {count} within {within} so far, {usual}"
     else:
         end, part = divmod(row["streak_place"], len(PARTS))
-        does = f"{target} received" if end else f"{source} sent"
-        text = f"The {list(PARTS.values())[part]}s of the latest events that {does} are unusual together"
+        does, with_ = (f"{target} received", "from") if end else (f"{source} sent", "to")
+        unusual = (f"{with_} unusual partners", "of unusual amounts", "at unusual hours")[part]
+        text = f"{does} several events {unusual} in a short time"
     if paid and kind != "amount":
         text += f" ({amounts})" if kind in ("hop", "hour") else f"; this one {amounts}"
     also = [word for other, word in PARTS.items() if other != kind and row[f"{other}_evidence"] >= LEAST_TOO]

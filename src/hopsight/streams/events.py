@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, plural, shortened
 from hopsight.io import ids
-from hopsight.io.edges import edge_columns, find_ends, find_time, is_currency_name, is_money_name
+from hopsight.io.edges import edge_columns, find_ends, find_time, is_currency_name, is_money_name, state_ends
 from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column, read_flags
 from hopsight.io.notices import notice
@@ -37,12 +37,13 @@ from hopsight.io.sources import reading
 from hopsight.io.tables import find_id, read_tables
 from hopsight.preprocess import AttributeTransform
 from hopsight.streams.memory import N_ATTRIBUTES
-from hopsight.streams.times import NO_EVENTS, PLAIN, as_seconds, time_form, time_pattern
+from hopsight.streams.times import NO_EVENTS, PLAIN, as_numbers, as_seconds, time_form, time_pattern
 from hopsight.system.lazy_polars import pl
 
 ROW = "hopsight row"
 HEAD = 10_000  # rows by which columns are recognized
 YEAR, DATES_FROM = 366 * 86400.0, 3.15e8  # seconds; numbers of seconds after 1980 are dates
+MOST_NAMED = 8  # of the columns that are not used
 FEWEST_AMOUNTS = 10  # in a currency, before amounts in it are compared with others
 CHUNK = 200_000  # events that are judged between two commits
 PLACE = ".hopsight-events"  # a folder for sorting
@@ -71,6 +72,11 @@ class Columns:
         """The names of the columns that no text file is to read as numbers."""
         amount = self.amount if self.amounts in WRITTEN else None
         return [name for name in (self.source, self.target, self.currency, amount) if name]
+
+    @property
+    def are_money(self) -> bool:
+        """Whether the amounts are money: their column is called so, or they have a currency."""
+        return self.amount is not None and bool(self.currency or self.unit or is_money_name(self.amount))
 
     @property
     def names(self) -> list[str]:
@@ -189,7 +195,7 @@ def in_one_currency(events: pl.DataFrame, notes: dict[str, Any]) -> pl.DataFrame
 
 def have_hours(events: pl.DataFrame) -> bool:
     """Return whether the times have an hour of the day: they are dates, or numbers of seconds after 1980."""
-    return events["time"].dtype.is_temporal() or float(events["seconds"][0]) > DATES_FROM
+    return as_numbers(events["time"]) is None or float(events["seconds"][0]) > DATES_FROM
 
 
 def _find(table: Table, columns: Columns) -> Columns:
@@ -208,10 +214,15 @@ def _find(table: Table, columns: Columns) -> Columns:
         columns = _recognized(table, columns, [name for name in table.names if name not in (special | ends) - {None}])
     names = [name for name in table.names if name not in special | {columns.time, columns.amount, columns.currency}]
     source, target = find_ends(names, columns.source, columns.target, sample=table.sample)
+    given = (columns.source, columns.target)
     columns = replace(columns, source=source, target=target)
     if columns.times is not None:
         return columns
     assert columns.time is not None
+    state_ends((source, target), given, None)
+    if unused := [name for name in table.names if name not in {*columns.names, *columns.ignore}]:
+        more = f" and {len(unused) - MOST_NAMED:,} more" if len(unused) > MOST_NAMED else ""
+        notice(f"Not used: {plural(len(unused), 'column')} ({', '.join(map(repr, unused[:MOST_NAMED]))}{more}).", None)
     form = time_form(table, columns.time)
     shown = time_pattern(table.head([columns.time])[columns.time], form)
     amounts = PLAIN if columns.amount is None else _amount_form(table, columns.amount)
@@ -271,7 +282,8 @@ def _in_time(
     if not middle["size"]:
         raise ValueError("none of its events has a time")
     low, high = span or (middle["low"], middle["high"])
-    margin = max(10.0 * (high - low), 10.0 * YEAR if low > DATES_FROM else 1e4)
+    dated = low > DATES_FROM or as_numbers(parts.select("time").head(1).collect()["time"]) is None
+    margin = max(10.0 * (high - low), 10.0 * YEAR if dated else 1e4)
     inside = seconds.is_between(low - margin, high + margin)
     far = parts.filter(~inside).select("row", pl.col("time").cast(pl.String)).sort("row").collect()
     empty = n_rows - middle["size"]

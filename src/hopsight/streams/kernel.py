@@ -40,6 +40,7 @@ DRIFT, LEAST_DRIFT = 0.15, 400  # nats that the loss may rise, and examples need
 YOUNG = 10  # windows in which too little is known of who is popular for good
 NEW_END = 0.1  # share of the ends of random pairs that are nodes never seen
 LN10 = math.log(10.0)
+LARGEST_AMOUNT, LARGEST_USUAL = 1e9, 500.0  # times the usual amount, and its logarithm: sums of these are finite
 
 # Columns of the judgment of one event.
 (
@@ -187,7 +188,7 @@ def process(
         _remember(memory, judgments[event], pair, source, target, hours[event], amounts[event])
         _combine(memory, judgments[event], source, target, again)
         _decide(judgments[event])
-        new, amount = judgments[event, NEW_PAIR] > 0.0, 0.0 if math.isnan(amounts[event]) else amounts[event]
+        new, amount = judgments[event, NEW_PAIR] > 0.0, _bounded(memory, amounts[event])
         for end in range(2):
             slot = source if end == 0 else target
             look_at_account(
@@ -195,6 +196,13 @@ def process(
             )  # fmt: skip
         look_at_chain(memory, source, target, pair, places[event], moments[event], amount, accounts[event, 2])
     return sources.size
+
+
+@inner
+def _bounded(memory: Memory, amount: float) -> float:
+    """Return an amount that can be added to others: 0 for none, and no more than a billion times what is usual."""
+    most = LARGEST_AMOUNT * math.exp(min(memory.amounts[0, 1], LARGEST_USUAL))
+    return 0.0 if math.isnan(amount) else min(max(amount, -most), most)
 
 
 @inner

@@ -34,6 +34,7 @@ EDGE_COLUMNS = ("source", "target", "time", "hop", "surprise", "score", "flagged
 FAR_HOP = 4.0
 LEAST_WINDOWS = 5.0
 LEAST_SPREAD = 0.1
+FEW = 5  # alerts to print
 UNIT = 1e6  # surprise is summed as whole numbers of this fraction, so that no order of adding changes the sum
 MOST_NODES = 200_000  # of which totals are kept
 MEASURES = ("events", "surprise", "flagged")
@@ -269,8 +270,19 @@ def explain_node(folder: Path, node: str) -> dict[str, Any]:
     if not rows.height:
         raise ValueError(f"node {shortened(node)} has no event in {folder}")
     total = node_totals(rows, None).row(0, named=True)
-    summary = node_story(total, Wording.of(state.notes))
-    return {"node": node, "score": total["score"], "summary": summary, "windows": rows.to_dicts()}
+    alerts = _alerts_of(node, Journal(folder, state).paths(ALERTS))
+    ranks = node_scores(node_totals(state.tallies[TRAJECTORIES], state.tallies["nodes"]))
+    rank = ranks.filter(pl.col("node") == node)["rank"].to_list()  # of those least recently seen it is unknown
+    place = f"rank {rank[0]:,} of {ranks.height:,}, " if rank else ""
+    summary = " ".join((
+        f"{node}: {place}score {total['score']:.2f}, {plural(alerts.height, 'alert')}.",
+        *alert_lines(alerts.to_dicts(), alerts.height),
+        node_story(total, Wording.of(state.notes)),
+    ))  # fmt: skip
+    return {
+        "node": node, "rank": rank[0] if rank else None, "score": total["score"], "summary": summary,
+        "alerts": alerts.to_dicts(), "windows": rows.to_dicts(),
+    }  # fmt: skip
 
 
 def strongest(folder: Path, n: int) -> list[dict[str, Any]]:
@@ -278,6 +290,30 @@ def strongest(folder: Path, n: int) -> list[dict[str, Any]]:
     texts = dict.fromkeys(("account", "source", "target", "time", "window"), pl.String)
     rows = unguarded_text(pl.read_csv(folder / ALERTS, schema_overrides=texts, glob=False))
     return rows.sort("score", "alert", descending=[True, False]).head(n).to_dicts()
+
+
+def alert_lines(alerts: list[dict[str, Any]], number: int) -> list[str]:
+    """Return the reasons of the strongest of so many alerts, the strongest first, and where the others are.
+
+    >>> alerts = [{"score": score, "reason": f"Reason {score}."} for score in range(7)]
+    >>> alert_lines(alerts, 9)
+    ['Reason 6.', 'Reason 5.', 'Reason 4.', 'Reason 3.', 'Reason 2.', 'These are the strongest; alerts.csv has 4 more.']
+    >>> alert_lines(alerts[:1], 1)
+    ['Reason 0.']
+    """
+    shown = [each["reason"] for each in sorted(alerts, key=lambda alert: -alert["score"])[:FEW]]
+    return shown + ([f"These are the strongest; alerts.csv has {number - FEW:,} more."] if number > FEW else [])
+
+
+def _alerts_of(node: str, paths: list[Path]) -> pl.DataFrame:
+    """Return the alerts of a node; a table that somebody edited may lack some columns, and is then left out."""
+    kinds: Any = {
+        "alert": pl.Int64, "account": pl.String, "time": pl.String, "score": pl.Float64, "decided_by": pl.String,
+        "reason": pl.String,
+    }  # fmt: skip
+    tables = (pl.read_csv(path, infer_schema=False, glob=False) for path in paths)
+    rows = [table.select(list(kinds)).cast(kinds, strict=False) for table in tables if {*kinds} <= {*table.columns}]
+    return unguarded_text(pl.concat([pl.DataFrame(schema=kinds), *rows])).filter(pl.col("account") == node)
 
 
 def explain_pair(folder: Path, source: str, target: str) -> dict[str, Any]:
@@ -353,6 +389,7 @@ def _page(
     """Return the contents of the report as plain values."""
     alerts, wording = state.tallies["alerts"], Wording.of(state.notes)
     shown = ("number_of_window", "source", "target", "time", "score", "decided_by", "hop", "reason")
+    dated = alerts.select(shown).rows()  # the page has a column of times beside the reasons
     return {
         "name": Path(record["request"]["path"]).name,
         "summary": _summary(state, record),
@@ -362,7 +399,7 @@ def _page(
             for row in windows.iter_rows(named=True)
         ],
         "n_windows": record["n_windows"],
-        "alerts": alerts.select(shown).rows(),
+        "alerts": [(*row[:-1], row[-1].partition(f"{row[3]}: ")[2]) for row in dated],
         "nodes": [
             [row["node"], row["score"], row["decided_by"], row["events"], row["flagged_events"], stories[row["node"]],
              _course(rows[row["node"]], wording)]
@@ -404,24 +441,26 @@ def node_story(node: dict[str, Any], wording: Wording) -> str:
     >>> peak = {"peak_window": 1, "peak_events": 37, "peak_sent": 37, "peak_new_pairs": 30, "peak_far": 30}
     >>> day = Wording(parse_window("1d"), True, "%Y-%m-%d")
     >>> story = node_story({**peak, "before_events": 4, "before_windows": 1, "before_new_pairs": 3}, day)
-    >>> for part in story.split("; "):
+    >>> for part in story.split(", with"):
     ...     print(part)
-    Until then it had 4 events per window with 3 partners
-    in the window 1970-01-02 it had 37 (37 sent, 0 received), with 30 new partners that it had no known path to.
+    In its strongest window, 1970-01-02, it had 37 events (37 sent, 0 received)
+     30 new partners that it had no known path to; until then it had 4 events per window with 3 partners.
     """
     when = wording.title(node["peak_window"])
     events, sent = node["peak_events"], node["peak_sent"]
-    text = f"in the window {when} it had {events:,} ({sent:,} sent, {events - sent:,} received)"
+    text = (
+        f"In its strongest window, {when}, it had {plural(events, 'event')} ({sent:,} sent, {events - sent:,} received)"
+    )
     new, far = node["peak_new_pairs"], node["peak_far"]
     if new:
         text += f", with {plural(new, 'new partner')}"
     if far:
         text += f", {far:,} of which it had no known path to" if new != far else " that it had no known path to"
     if not node["before_windows"]:
-        return f"It was new: {text}."
+        return f"{text}; it was new."
     usual = plural_about(node["before_events"] / node["before_windows"], "event")
     partners = plural(node["before_new_pairs"], "partner")
-    return f"Until then it had {usual} per window with {partners}; {text}."
+    return f"{text}; until then it had {usual} per window with {partners}."
 
 
 def plural_about(number: float, noun: str) -> str:

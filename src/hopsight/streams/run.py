@@ -224,7 +224,7 @@ def _first_notes(request: StreamRequest) -> dict[str, Any]:
     return {
         "window": request.window, "seed": request.seed, "alarm": request.alarm, "hours": None, "alerts": 0,
         "flagged": 0, "fits": [], "sizes": {}, "tails": {}, "files": {}, "shown": request.columns.shown,
-        "paid": request.columns.amount is not None, "unit": "", "currencies": {},
+        "paid": request.columns.amount is not None, "money": request.columns.are_money, "unit": "", "currencies": {},
         "pieces": [], "n_pieces": 0, "piece": None, "habits": new_habits(), "last_alerts": [0, 0],
         "n_windows": 0,
     }  # fmt: skip

@@ -49,7 +49,7 @@ def time_form(table: Table, name: str) -> str:
 
 def as_seconds(column: pl.Series, form: str) -> pl.Series:
     """Return times as UNIX seconds, null where there is none; ``form`` is what :func:`time_form` returned."""
-    numbers = _as_numbers(column)
+    numbers = as_numbers(column)
     if column.null_count() == len(column):
         seconds = column.cast(pl.Float64)
     elif numbers is not None:
@@ -73,7 +73,7 @@ def time_pattern(column: pl.Series, form: str) -> str:
     """
     if column.dtype == pl.Date:
         return "%Y-%m-%d"
-    if column.dtype != pl.String or _as_numbers(column) is not None:
+    if column.dtype != pl.String or as_numbers(column) is not None:
         return ISO
     first = next((text for text in column if text and text.strip()), "")
     clock = ("", " %H:%M", " %H:%M:%S")[min(first.count(":"), 2)]
@@ -91,7 +91,7 @@ def moment_words(seconds: float, pattern: str) -> str:
     return (datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=math.floor(seconds))).strftime(pattern)
 
 
-def _as_numbers(column: pl.Series) -> pl.Series | None:
+def as_numbers(column: pl.Series) -> pl.Series | None:
     """Return numbers, also those written as text, or None."""
     if column.dtype == pl.String:
         numbers = _cast(column)

@@ -43,7 +43,7 @@ function alerts() {
   const chosen = page.windows.find((row) => row[0] === opened.window);
   const title = chosen ? `Alerts in the window of ${chosen[1]}` : "Strongest alerts";
   if (!rows.length) return section(title, "None among the strongest alerts; alerts.csv has all of them.");
-  return section(title, "All alerts are in alerts.csv.", table({
+  return section(title, "All alerts are in alerts.csv. A score of 3 means one ordinary event in a thousand, 4 one in ten thousand. An alert has the score with which it was raised.", table({
     label: title, rows, search: "Search the alerts", limit: 20,
     columns: [
       { label: "From", value: (row) => row[1], cell: (row) => name(row[1]) },
@@ -59,7 +59,7 @@ function alerts() {
 function nodes() {
   if (!page.nodes.length) return "";
   const [id, score, kind, , , story, rows] = page.nodes[opened.node];
-  return section("Nodes", "Choose a node to see its course over time.",
+  return section("Nodes", "Choose a node to see its course over time. Its score is the highest that its events reached, often long after the alert.",
     el("div", { class: "controls" }, page.nodes.map((row, i) => el("button", {
       type: "button", "aria-pressed": String(i === opened.node), onclick: () => { opened.node = i; draw(); },
     }, name(row[0]), ` ${fixed(row[1], 2)}`))),
