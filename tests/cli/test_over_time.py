@@ -71,9 +71,9 @@ def _explained(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores = pl.read_csv(out / "scores.csv")
     assert scores["events"].sum() == 2 * pl.read_csv(out / "edges.csv").height
     assert main(["explain", str(out), BURST[0]]) == 0
-    assert "events per window" in capsys.readouterr().out
+    assert "events per window" in " ".join(capsys.readouterr().out.split())
     assert main(["explain", str(out), *BURST]) == 0
-    assert f"events from {BURST[0]} to {BURST[1]}, " in capsys.readouterr().out
+    assert f"events from {BURST[0]} to {BURST[1]}, " in " ".join(capsys.readouterr().out.split())
     assert main(["explain", str(out), "--group", "1"]) == 2
     assert "has no groups" in capsys.readouterr().err
 
@@ -104,7 +104,10 @@ def test_a_watched_file_is_read_like_the_first_even_if_it_could_not_tell(
     windows = pl.read_csv(out / "edges.csv")["window"]
     assert windows.max() == 19818  # days since 1970
     record = json.loads((out / "run.json").read_text())
-    assert record["warnings"] == ["Read the times in column 'date', such as 1/03/2024 00:00, as day/month/year."]
+    assert record["warnings"] == [
+        "Read edges from column 'from' to column 'to'.",
+        "Read the times in column 'date', such as 1/03/2024 00:00, as day/month/year.",
+    ]
     assert "came late" not in capsys.readouterr().out
 
 

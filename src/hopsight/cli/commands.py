@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from hopsight.streams.run import StreamRequest
 
 DEFAULT_DETECTOR = "cross_hcm"
-FEW = 5  # alerts to print
 LOCAL_ONLY = {
     "only": "filter the table of scores of a Spark run instead",
     "redact": "Spark keeps no model to write another report from",
@@ -165,6 +164,7 @@ def explain(
 ) -> None:
     """Explain a node, the edge between two nodes, or a group of a finished run."""
     from hopsight.checks import printable
+    from hopsight.explanations.text import broken
     from hopsight.runs.console import write, write_json
     from hopsight.runs.finished import explain as explain_run
     from hopsight.runs.folder import OVER_TIME
@@ -175,7 +175,7 @@ def explain(
         if node is None or group is not None:
             raise ValueError(f"{folder} is a run over time, which has no groups: name a node, or a source and a target")
         found = explain_node(folder, node) if target is None else explain_pair(folder, node, target)
-        write_json(found) if as_json else write(printable(found["summary"]))
+        write_json(found) if as_json else write(broken(printable(found["summary"])))
         return
     reasons = explain_run(folder, node, target, group=group)
     write_json(reasons.to_dict()) if as_json else write(str(reasons))
@@ -284,7 +284,7 @@ def _judge(request: StreamRequest, out: Path, progress: Progress, as_json: bool)
     from hopsight.explanations.text import broken
     from hopsight.runs.console import write, write_json
     from hopsight.streams import run
-    from hopsight.streams.results import strongest
+    from hopsight.streams.results import alert_lines, strongest
 
     done = run.stream(request, out, progress=progress)
     alerts = strongest(out, request.top)
@@ -294,7 +294,7 @@ def _judge(request: StreamRequest, out: Path, progress: Progress, as_json: bool)
         return
     late = f" {plural(done.n_late, 'event')} came late." if done.n_late else ""
     write(f"Judged {plural(done.n_events, 'event')}: {plural(done.n_alerts, 'alert')}.{late}")
-    write(*(broken(one_line(each["reason"])) for each in alerts[:FEW]))
+    write(*(broken(one_line(line)) for line in alert_lines(alerts, done.n_alerts)))
     write(broken(f"Written: {out / 'report.html'}, {out / 'alerts.csv'}"), f"Next: hopsight watch {out} NEW_EDGES")
 
 
@@ -310,6 +310,7 @@ def watch(
     from hopsight.checks import one_line, plural
     from hopsight.explanations.text import broken, printable_json
     from hopsight.streams import run
+    from hopsight.streams.results import alert_lines
     from hopsight.system.arrays import plain
 
     alerts: list[dict[str, Any]] = []
@@ -322,8 +323,8 @@ def watch(
     if not as_json:
         again = "It was processed already. " if done.repeated else ""
         typer.echo(f"{again}Judged {plural(done.n_events, 'event')}: {plural(done.n_alerts, 'alert')}.")
-        for each in [] if done.repeated else sorted(alerts, key=lambda alert: -alert["score"])[:FEW]:
-            typer.echo(broken(one_line(each["reason"])))
+        for line in [] if done.repeated else alert_lines(alerts, len(alerts)):
+            typer.echo(broken(one_line(line)))
 
 
 @options.reads_graph(options.SourceArgument)
