@@ -405,6 +405,16 @@ class Context:
         return replace(self, counts=counts, distinct=distinct, links=links[:, order], means=means)
 
     @cached_property
+    def has(self) -> Any:
+        """(n_nodes, n_others) CSR matrix of 1 where a node shares one of the others."""
+        return sp.csr_array((np.ones(len(self.links[0])), self.links), shape=(len(self.counts), len(self.others)))
+
+    @cached_property
+    def had_by(self) -> Any:
+        """The same by column: who has each of the others."""
+        return self.has.tocsc()
+
+    @cached_property
     def shared(self) -> FloatArray:
         """(n_nodes, n_types) number of nodes of another type that a node shares with others of its own type."""
         return self._sums(np.ones(len(self.others)))

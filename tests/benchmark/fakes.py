@@ -7,7 +7,6 @@ import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
@@ -62,16 +61,6 @@ class Endless(Failing):
     """Sleeps longer than any test's limit."""
 
     how: str = "rest"
-
-
-@dataclass(kw_only=True)
-class Cheating(Detector):
-    """Scores the labels, and says so."""
-
-    uses_labels: ClassVar[bool] = True
-
-    def _fit(self, graph, *, rng, callback):
-        return graph.labels.astype(float)
 
 
 @dataclass(kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import shutil
 import threading
 from collections import Counter
@@ -223,26 +222,9 @@ def test_a_git_blob_id_is_a_checksum_too(server: str, tmp_path: Path) -> None:
         fetch(replace(by_blob, git_blob="00", saved_as="b"), base_url=server, cache_dir=tmp_path)
 
 
-def test_a_damaged_copy_in_the_cache_is_replaced(server: str, tmp_path: Path) -> None:
-    (tmp_path / "Toy.mat").write_bytes(CONTENT[:100])
-    assert fetch(ENTRY, base_url=server, cache_dir=tmp_path).read_bytes() == CONTENT
-
-
 def test_a_wrong_checksum_is_an_error_and_nothing_is_kept(server: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"the file has checksum sha256:.* instead of sha256:ff and was discarded"):
         fetch(replace(ENTRY, sha256="ff"), base_url=server, cache_dir=tmp_path)
-    assert _files(tmp_path) == []
-
-
-def test_a_lost_connection_is_an_error_and_nothing_is_kept(server: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"cannot fetch 'toy' from .*: .*the connection was lost"):
-        fetch(ENTRY, base_url=f"{server}/cut", cache_dir=tmp_path)
-    assert _files(tmp_path) == []
-
-
-def test_a_file_that_the_server_does_not_have(server: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"the server answered 404"):
-        fetch(replace(ENTRY, path="else"), base_url=server, cache_dir=tmp_path)
     assert _files(tmp_path) == []
 
 
@@ -254,35 +236,14 @@ def test_a_server_that_cannot_be_reached(server: str, tmp_path: Path) -> None:
     assert _files(tmp_path) == []
 
 
-def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
-    silent = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)  # listens, never answers
-    with silent, pytest.raises(ValueError, match=r"did not answer within 0\.2 s"):
-        fetch(ENTRY, base_url=f"http://127.0.0.1:{silent.server_port}", cache_dir=tmp_path, timeout=0.2)
-
-
 def test_a_graph_without_a_checksum_is_not_fetched(server: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"cannot fetch 'toy': it has no published checksum; convert .*Toy\.mat to"):
         fetch(replace(ENTRY, sha256=""), base_url=server, cache_dir=tmp_path)
     assert sum(_Handler.requests.values()) == 0
 
 
-def test_a_cache_that_cannot_be_written(server: str, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(ValueError, match=r"cannot keep 'toy' in .*file"):
-        fetch(ENTRY, base_url=server, cache_dir=tmp_path / "file" / "cache")
-
-
 def _fetch_in_process(base_url: str, folder: str) -> bytes:
     return fetch(ENTRY, base_url=base_url, cache_dir=folder).read_bytes()
-
-
-def test_two_processes_at_once_both_get_the_file(server: str, tmp_path: Path) -> None:
-    _Handler.together = threading.Barrier(2)  # neither gets its second half before both have their first
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        contents = pool.starmap(_fetch_in_process, [(f"{server}/together", str(tmp_path))] * 2, chunksize=1)
-    assert contents == [CONTENT] * 2
-    assert sum(_Handler.requests.values()) == 2
-    assert _files(tmp_path) == ["Toy.mat"]
 
 
 def test_a_name_of_the_catalog_is_enough(monkeypatch: pytest.MonkeyPatch, server: str, tmp_path: Path) -> None:

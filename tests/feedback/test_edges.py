@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 import hopsight as hs
 from hopsight.cli import main
+from hopsight.explanations.text import percent
 from hopsight.feedback.edges import JUDGED_NAMES, EdgeTable
 from hopsight.hcm.cross_hcm import CrossHCM
 
@@ -139,7 +140,7 @@ def test_the_command_line_ranks_payments_by_what_it_learned_and_scores_others(
     first = found.row(0, named=True)
     assert main(["explain", str(out), first["source"], first["target"]]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert f"anomalous with a probability of {first['anomaly_probability']:.0%}, raised by " in said
+    assert f"anomalous with a probability of {percent(100 * first['anomaly_probability'])}, raised by " in said
     assert re.search(r"raised by [^.]* \((higher|lower) than for [\d.]+% of edges\)", said)
     assert "than for" in (out / "report.html").read_text() and "% of edges)" in (out / "report.html").read_text()
     others, new = payments(seed=7)

@@ -14,8 +14,6 @@ from hopsight.detectors.base import Epoch
 from hopsight.detectors.storage import load_detector
 from hopsight.graph import AttributedGraph
 from hopsight.hcm import cross_hcm
-from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.hcm import HCM
 from hopsight.hcm.posterior import ahp, hav, neighbor_mean
 from toys import quick, two_groups
 
@@ -275,26 +273,3 @@ def test_the_cpu_takes_over_from_a_gpu_without_memory(
     assert model.device == "auto"
     monkeypatch.undo()
     assert np.array_equal(model.decision_score_, quick("cross_hcm", seed=0).fit(path_graph).decision_score_)
-
-
-def test_wider_layers_more_epochs_and_more_networks_are_expected_to_need_more() -> None:
-    graph = two_groups()
-    for kind in (HCM, CrossHCM):
-        _memory, operations = kind().expected_need(graph)
-        assert kind(n_epochs=400).expected_need(graph)[1] > operations
-        assert kind(mlp_units=5000).expected_need(graph)[1] > operations
-    assert HCM(mlp_units=5000).expected_need(graph)[0] > HCM().expected_need(graph)[0]
-    memory, operations = CrossHCM(n_folds=2).expected_need(graph)
-    more, longer = CrossHCM(n_folds=4).expected_need(graph)
-    assert more > memory and longer > operations
-
-
-def test_large_graphs_are_judged_by_one_round_of_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = two_groups(0)
-    few = {"n_samples": None, "n_epochs": 40, "burn_in": 20, "n_units": 4}
-    assert len(quick("cross_hcm", **few).fit(graph).samples_) == 15
-    monkeypatch.setattr(cross_hcm, "MANY_EDGES", int(0.6 * graph.n_edges) - 1)
-    large = quick("cross_hcm", **few).fit(graph)
-    assert len(large.samples_) == 5 and large.n_samples is None
-    np.testing.assert_array_equal(large.decision_function(graph), large.decision_score_)
-    assert len(quick("cross_hcm", **{**few, "n_samples": 10}).fit(graph).samples_) == 10

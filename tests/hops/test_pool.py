@@ -168,32 +168,6 @@ def test_no_edge_is_ever_a_farther_pair_though_it_was_dropped() -> None:
     assert (hops[graph.edges[0, ~kept], graph.edges[1, ~kept]] >= 2).all()  # by the search they are farther pairs
 
 
-def test_folds_of_a_network_share_no_farther_pair() -> None:
-    """Fold 0 calibrates, on pairs that its network does not train on in either order of their ends."""
-    graph = two_groups(3)
-    pools = pool_of(graph).pools
-    for kind in range(1, len(pools[0])):
-        for network in range(2):
-            folds = [named(graph, pools[3 * network + inner][kind]) for inner in range(3)]
-            assert sum(map(len, folds)) == len(set.union(*folds))
-            assert max(map(len, folds)) - min(map(len, folds)) <= 1
-
-
-def test_epochs_draw_from_the_folds_after_the_first_in_turn_without_repetition() -> None:
-    pool = pool_of(two_groups(6))
-    drawn = pool.draw(1, 4, rng=np.random.default_rng(0))
-    assert drawn.shape == (4, 2, 2, pool.n_classes * pool.n_pairs)
-    for step in range(4):
-        for network in range(2):
-            fold = 3 * network + 1 + (1 + step) % 2  # inner folds 1 and 2; 0 is set aside
-            for kind, pairs in enumerate(np.split(drawn[step, network], pool.n_classes, axis=1)):
-                known = {tuple(pair) for pair in pool.pools[fold][kind].T.tolist()}
-                taken = [tuple(pair) for pair in pairs.T.tolist()]
-                assert set(taken) <= known
-                assert len(set(taken)) == min(len(taken), len(known)) or len(known) < pool.n_pairs
-    assert pool.labels.tolist() == np.repeat(np.arange(pool.n_classes), pool.n_pairs).tolist()
-
-
 def test_pairs_set_aside_are_never_drawn_in_training() -> None:
     graph = two_groups(6)
     pool = pool_of(graph)
@@ -222,14 +196,3 @@ def test_many_pairs_are_bounded() -> None:
     for fold in range(24):
         assert pool.pools[fold][1].shape == (2, POOL_PER_FOLD)
         assert pool.pools[fold][1][0, :2].tolist() == [fold % 12, fold % 12 + 12]
-
-
-def test_a_fold_without_edges_takes_those_of_its_network() -> None:
-    """In a tiny graph the hash may leave a fold empty; a network never takes the edges of its own part."""
-    path = AttributedGraph.from_edges(range(4), range(1, 5), np.zeros((5, 1)))
-    hashes = edge_hashes(path)
-    pools = pool_of(path, min_class_pairs=1, sampling_ratio=1.0).pools
-    for fold, kinds in enumerate(pools):
-        ends = {tuple(pair) for pair in kinds[0].T.tolist()}
-        mine = {tuple(edge) for edge in path.edges[:, SPLITS.of(hashes).part == fold // 3].T.tolist()}
-        assert ends and not ends & mine

@@ -35,11 +35,6 @@ def test_numbers_are_kept(values: Any) -> None:
     assert encoded("x", values) == (["x"], [[1.0, 2.5, -300.0]], [])
 
 
-@pytest.mark.parametrize("values", [[True, False, True], ["true", "False", "TRUE"]])
-def test_true_and_false_are_1_and_0(values: Any) -> None:
-    assert encoded("x", values) == (["x"], [[1.0, 0.0, 1.0]], [])
-
-
 @pytest.mark.parametrize("kind", [pl.String, pl.Categorical, pl.Enum(["Oslo", "Bern"])])
 def test_a_category_becomes_one_column_per_value(kind: Any) -> None:
     names, columns, _ = encoded("city", pl.Series(["Oslo", "Bern", "Oslo"], dtype=kind))
@@ -160,13 +155,6 @@ def test_numeric_codes_can_be_declared_categories_and_rare_ones_share_one() -> N
     assert sum(columns[names.index("zip=0")]) == 5
 
 
-def test_float32_stays_float32_unless_another_column_is_float64() -> None:
-    small, large = pl.Series("a", [1.0], dtype=pl.Float32), pl.Series("b", [1.0])
-    assert encode([small], 1)[0].dtype == np.float32
-    assert encode([small, large], 1)[0].dtype == np.float64
-    assert encode([pl.Series("c", ["x"]), large], 1)[0].dtype == np.float64
-
-
 def test_a_large_matrix_of_mostly_zeros_is_sparse_and_a_small_one_is_not() -> None:
     rng = np.random.default_rng(0)
     n_rows = 12_000
@@ -217,11 +205,6 @@ def test_numbers_are_read_as_people_write_them(cells: list[str], numbers: list[f
     assert notices == [f"Column 'size': {said}."]
 
 
-def test_words_with_commas_stay_categories() -> None:
-    names, _, _ = encoded("size", ["1,5", "a,b", "2,5"])
-    assert names == ["size=1,5", "size=2,5", "size=a,b"]
-
-
 def test_empty_cells_get_the_mean_of_their_own_type() -> None:
     notices: list[str] = []
     price = pl.Series("price", [1.0, 3.0, None, 100.0, None, None])
@@ -261,11 +244,6 @@ def test_dates_become_seconds(cell: object, seconds: float) -> None:
     column = pl.Series("when", [cell, None])
     assert is_time(column)
     assert as_seconds(column).to_list() == [pytest.approx(seconds), None]
-
-
-@pytest.mark.parametrize("text", ["31 Mai 2024", "May", "2024", "31.5", "Maynard 3, 2024", "12:30", "2024-05-04-12"])
-def test_other_texts_are_no_dates(text: str) -> None:
-    assert not is_time(pl.Series([text]))
 
 
 FRAME = pl.DataFrame(

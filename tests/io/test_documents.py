@@ -153,33 +153,6 @@ def put(folder: Path, text: str) -> Path:
     return path
 
 
-def test_data_defaults_and_edges_by_hand(tmp_path: Path) -> None:
-    graph = read_graphml(put(tmp_path, SMALL))
-    assert graph.node_ids.tolist() == ["n0", "n1"]
-    assert graph.attribute_names == ("age", "city=Bern & B", "city=Oslo")
-    assert graph.attributes.tolist() == [[31, 0, 1], [42, 1, 0]]
-    assert graph.edges.tolist() == [[0], [1]]
-    assert not graph.directed
-    assert read_graphml(tmp_path / "g.graphml", ignore=["city"]).attribute_names == ("age",)
-
-
-def test_it_is_directed_if_the_file_says_so(tmp_path: Path) -> None:
-    notices: list[str] = []
-    assert not load(put(tmp_path, SMALL), directed=True, notices=notices).directed
-    assert "no direction" in notices[-1]
-    assert read_graphml(put(tmp_path, SMALL.replace("undirected", "directed"))).directed
-
-
-def test_what_we_write_is_read_by_networkx(tmp_path: Path) -> None:
-    graph = AttributedGraph.from_edges(
-        [0, 1], [1, 2], [[0.1, 1e300], [2.0, 0.0], [0.0, -3.5]], directed=True, node_ids=["a<b", "Zoë\n", "c"]
-    )
-    write_graphml(graph, tmp_path / "ours.graphml")
-    network = nx.read_graphml(tmp_path / "ours.graphml")
-    assert list(network.edges) == [("a<b", "Zoë\n"), ("Zoë\n", "c")]
-    assert network.nodes["a<b"] == {"x0": 0.1, "x1": 1e300}
-
-
 def test_everything_is_restored(hard_graph: AttributedGraph, tmp_path: Path) -> None:
     write_graphml(hard_graph, tmp_path / "hard.graphml")
     again = read_graphml(tmp_path / "hard.graphml", notices=[])

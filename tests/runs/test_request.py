@@ -16,8 +16,6 @@ from hopsight.detectors.base import Epoch
 from hopsight.runs.console import (
     BarProgress,
     LineProgress,
-    Progress,
-    make_progress,
     show_ranking,
     shown,
 )
@@ -160,12 +158,6 @@ def test_names_are_cut_before_reasons_which_go_on_in_another_line(capsys: pytest
     assert capsys.readouterr().out.splitlines()[2] == f"   1  a     4.200      yes  Company 614,…  {'x' * 37}"
 
 
-@pytest.mark.parametrize("name", ["[/x]", "[red]Ada[/red]", "[link=https://example.org]Ada[/link]"])
-def test_a_name_that_looks_like_markup_is_text(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    show_ranking([("a", 0.9)], n_nodes=9, n_flagged=1, threshold=0.5, more={"name": [name]})
-    assert name in capsys.readouterr().out
-
-
 def test_lines_of_a_log_are_as_wide_as_a_terminal() -> None:
     stream = io.StringIO()
     LineProgress(stream).say("a word " * 30 + "y" * 99)
@@ -197,14 +189,6 @@ def test_lines_say_stage_epoch_loss_speed_and_time_left() -> None:
     assert first == "Fitting: epoch 5 of 10, loss 0.5"
     assert re.fullmatch(r"Fitting: epoch 6 of 10, loss 0\.5, \S+/s, 0\.0 s left", second)
     assert last == "Fitting took 2.0 s"
-
-
-def test_bars_on_a_terminal_lines_in_a_log_nothing_when_quiet() -> None:
-    assert isinstance(make_progress(io.StringIO()), LineProgress)
-    assert type(make_progress(Terminal(), quiet=True)) is Progress
-    bar = make_progress(Terminal())
-    bar.close()
-    assert isinstance(bar, BarProgress)
 
 
 def test_the_bar_follows_the_epochs_and_prints_messages_as_text(capsys: pytest.CaptureFixture[str]) -> None:

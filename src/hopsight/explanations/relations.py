@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -110,17 +111,20 @@ def _shared(graph: AttributedGraph, node: int) -> list[str]:
     """Say for each other type how many of its nodes a node shares and with whom, those that few share first."""
     assert graph.context is not None and graph.node_types is not None
     context, mine = graph.context, str(graph.node_types[node])
-    nodes, others = context.links
-    things = others[nodes == node]
+    things = _row(context.has, node)
     things = things[np.argsort(context.n_sharing[things], kind="stable")]  # the rarest first
     found = []
     for at in dict.fromkeys(context.other_types[things].tolist()):
         some, kind = things[context.other_types[things] == at], context.types[at]
-        partners, rare = (
-            np.unique(nodes[np.isin(others, part) & (nodes != node)]).tolist() for part in (some, some[:1])
-        )
+        who = [_row(context.had_by, each) for each in some.tolist()]
+        partners, rare = (np.setdiff1d(np.concatenate(part), [node]).tolist() for part in (who, who[:1]))
         names = ", ".join([*map(str, graph.node_ids[rare[:MOST_NAMES]].tolist()), *["…"][: len(rare) > MOST_NAMES]])
         if len(rare) < len(partners):
             names = f"{kind} {context.others[some[0]]} with {len(rare):,}: {names}"
         found.append(printable(f"{_of_type(some.size, kind)} with {_of_type(len(partners), mine)} ({names})"))
     return found
+
+
+def _row(matrix: Any, at: int) -> Any:
+    """Return the places in a row of a CSR matrix, or in a column of a CSC matrix, that are not empty."""
+    return matrix.indices[matrix.indptr[at] : matrix.indptr[at + 1]]

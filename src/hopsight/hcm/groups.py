@@ -129,12 +129,11 @@ def sharing_groups(context: Context, edges: IntArray, evidence: FloatArray, susp
     A node of another type, or two of different types together, hold a group together if three suspects or more share
     them, and at most as many others. All who do are members; nodes that share members belong to one group.
     """
-    has = sp.csr_array((np.ones(context.links.shape[1]), context.links), shape=(evidence.size, len(context.others)))
     n_suspects = np.bincount(context.links[1, suspects[context.links[0]]], minlength=len(context.others))
     holds = (n_suspects >= LEAST_AROUND) & (2 * n_suspects >= context.n_sharing)
     things: list[tuple[int, ...]] = [(number,) for number in np.flatnonzero(holds).tolist()]
-    things += _pairs_around(context, has[suspects], np.flatnonzero((n_suspects >= LEAST_AROUND) & ~holds))
-    who_has = np.split(has.tocsc().indices, has.tocsc().indptr[1:-1])
+    things += _pairs_around(context, context.has[suspects], np.flatnonzero((n_suspects >= LEAST_AROUND) & ~holds))
+    who_has = np.split(context.had_by.indices, context.had_by.indptr[1:-1])
     sharing = [reduce(np.intersect1d, [who_has[number] for number in some]) for some in things]
     kept = [at for at, who in enumerate(sharing) if 2 * suspects[who].sum() >= who.size]
     node = np.concatenate([np.zeros(0, dtype=np.int64), *(sharing[at] for at in kept)])
@@ -151,7 +150,7 @@ def sharing_groups(context: Context, edges: IntArray, evidence: FloatArray, susp
         n_inside = int((np.isin(edges, members).all(axis=0)).sum())
         density = min(1.0, 2.0 * n_inside / (members.size * (members.size - 1)))
         order = members[np.lexsort([members, -evidence[members]])]
-        n_members = np.asarray(has[members][:, held].sum(axis=0)).ravel()
+        n_members = np.asarray(context.has[members][:, held].sum(axis=0)).ravel()
         shared = tuple(held[np.argsort(-n_members, kind="stable")].tolist())
         groups.append(Group("sharing", order, density, float(evidence[members].mean()), around=shared))
     return sorted(groups, key=lambda group: (-group.score, -group.members.size, int(group.members[0])))

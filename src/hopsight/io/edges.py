@@ -520,7 +520,7 @@ def _without_far_times(found: EdgeColumns, column: pl.Series, notices: list[str]
     if low is None or high is None:
         return seconds
     dated = column.name in found.dated or low > rules.UNIX[0]
-    far = rules.far_times(seconds, low, high, dated=dated).fill_null(False)
+    far = ~seconds.is_between(*rules.usual_times(low, high, dated=dated)).fill_null(True)
     if far.any():
         where = rules.place(column.cast(pl.String), int(far.arg_true()[0]))
         more = plural(int(far.sum()) - 1, "other time")

@@ -267,16 +267,14 @@ def number_unit(numbers: pl.Series) -> str | None:
     return next((name for least, _, name in UNITS if middle > least), None)
 
 
-def far_times(seconds: pl.Series, low: float, high: float, *, dated: bool) -> pl.Series:
-    """Return which times are far outside a span: ten times its length, and ten years at least where times are dates.
+def usual_times(low: float, high: float, *, dated: bool) -> tuple[float, float]:
+    """Return from when to when times are not far from a span: ten times its length, and ten years at least of dates.
 
-    >>> import polars as pl
-    >>> day = SECONDS_PER_DAY
-    >>> far_times(pl.Series([-2.2e9, 1.7e9, 1.7e9 + day, 2.5e11]), 1.7e9, 1.7e9 + day, dated=True).to_list()
-    [True, False, False, True]
+    >>> [round(each / 366 / SECONDS_PER_DAY) for each in usual_times(0.0, 366 * SECONDS_PER_DAY, dated=True)]
+    [-10, 11]
     """
     margin = max(10.0 * (high - low), 3660 * SECONDS_PER_DAY if dated else 1e4)
-    return (seconds < low - margin) | (seconds > high + margin)
+    return low - margin, high + margin
 
 
 def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:

@@ -32,6 +32,7 @@ from hopsight.io.rules import (
     settle,
     text_kind,
     text_numbers,
+    usual_times,
 )
 from hopsight.io.sources import reading
 from hopsight.io.tables import find_id, read_tables
@@ -42,7 +43,7 @@ from hopsight.system.lazy_polars import pl
 
 ROW = "hopsight row"
 HEAD = 10_000  # rows by which columns are recognized
-YEAR, DATES_FROM = 366 * 86400.0, 3.15e8  # seconds; numbers of seconds after 1980 are dates
+DATES_FROM = 3.15e8  # numbers of seconds after 1980 are dates
 MOST_NAMED = 8  # of the columns that are not used
 FEWEST_AMOUNTS = 10  # in a currency, before amounts in it are compared with others
 CHUNK = 200_000  # events that are judged between two commits
@@ -283,8 +284,7 @@ def _in_time(
         raise ValueError("none of its events has a time")
     low, high = span or (middle["low"], middle["high"])
     dated = low > DATES_FROM or as_numbers(parts.select("time").head(1).collect()["time"]) is None
-    margin = max(10.0 * (high - low), 10.0 * YEAR if dated else 1e4)
-    inside = seconds.is_between(low - margin, high + margin)
+    inside = seconds.is_between(*usual_times(low, high, dated=dated))
     far = parts.filter(~inside).select("row", pl.col("time").cast(pl.String)).sort("row").collect()
     empty = n_rows - middle["size"]
     if empty:
