@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
 from hopsight.detectors.tails import Tail
 from hopsight.hcm.evidence import (
     DEFAULT_EVIDENCE,
     KINDS,
+    PENALTIES,
     AttributeBaseline,
     EdgeBaseline,
     EdgeFeatures,
@@ -21,6 +23,7 @@ from hopsight.hcm.evidence import (
     combine,
     degree_line,
     fit_mean_baseline,
+    fit_ridges,
     lockstep,
     mean_z,
     misfit,

@@ -341,12 +341,6 @@ def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
     assert time.monotonic() - start < 5
 
 
-def test_ids_that_are_floats_dates_or_not_ascii(tmp_path: Path) -> None:
-    nodes = pl.DataFrame({"id": ["2024-01-01", "1.5", "漢字 😀"], "x": [1, 2, 3]})
-    (tmp_path / "e.csv").write_text("source,target\n2024-01-01,1.5\n1.5,漢字 😀\n", encoding="utf-8")
-    assert load(tmp_path / "e.csv", nodes=nodes, notices=[]).edges.tolist() == [[0, 1], [1, 2]]
-
-
 def test_all_nodes_alike_have_nothing_to_learn(tmp_path: Path) -> None:
     notices: list[str] = []
     edges = pl.DataFrame({"source": ["a"], "target": ["b"]})
