@@ -291,6 +291,12 @@ class Flow:
         return np.column_stack([np.bincount(self.accounts[1], each, minlength=n_accounts) for each in moved])
 
     @cached_property
+    def usual_share(self) -> float:
+        """Median share of what came in that went on within three days, over accounts that received anything."""
+        total, out, _ = self.passing[self.passing[:, 0] > 0.0].T
+        return float(np.median(out / total))
+
+    @cached_property
     def pass_value(self) -> FloatArray:
         """How much of what came in went out again soon.
 

@@ -29,8 +29,6 @@ from hopsight.graph import AttributedGraph
 
 IntArray = NDArray[np.int64]
 
-MOST_COMPARED = 10_000  # accounts, evenly drawn, that say what is usual
-
 
 @dataclass(frozen=True)
 class BurstFacts:
@@ -245,8 +243,6 @@ def _passing(flow: Flow, node: int) -> PassThroughFacts:
     order = np.argsort(delays, kind="stable")
     middle = np.searchsorted(np.cumsum(np.array(taken)[order]), sum(taken) / 2.0)
     received, passed, _ = flow.passing[account]
-    others = flow.passing[flow.passing[:, 0] > 0.0][:, :2]
-    some = others[:: max(1, len(others) // MOST_COMPARED)]  # a median of millions for each node would take long
     day = float(flow.usual.day[0])
     return PassThroughFacts(
         float(received),
@@ -256,7 +252,7 @@ def _passing(flow: Flow, node: int) -> PassThroughFacts:
         _time(flow, events[0]),
         _time(flow, events[-1]),
         PASSING_DAYS * day,
-        float(np.median(some[:, 1] / some[:, 0])),
+        flow.usual_share,
         flow.currency_of(events),
         flow.order[events],
     )

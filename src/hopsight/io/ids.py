@@ -15,6 +15,7 @@ from hopsight.io.rules import check_none, normalized_name
 from hopsight.system.lazy_polars import pl
 
 NO_IDS = ("", "nan", "null", "none", "n/a", "#n/a", "(null)", "\\n")  # what programs write where there is no id
+WHOLE = r"^([+-]?\d+)\.0*$"  # 5.0 is 5, in tables and in files of labels
 
 
 def as_ids(column: pl.Series, *, typed: bool, exact: bool = False) -> pl.Series:
@@ -197,7 +198,7 @@ def _cause(unknown: pl.Series, ids: pl.Series) -> str | None:
 
 
 def _without_decimals(words: pl.Series) -> pl.Series:
-    return words.str.replace(r"^([+-]?\d+)\.0*$", "$1") if words.str.contains(".", literal=True).any() else words
+    return words.str.replace(WHOLE, "$1") if words.str.contains(".", literal=True).any() else words
 
 
 _FORMS: dict[str, Callable[[pl.Series], pl.Series]] = {

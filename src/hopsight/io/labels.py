@@ -15,6 +15,7 @@ from hopsight.canonical import Aside
 from hopsight.checks import Refusal, option, plural, shortened, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io.frames import open_table
+from hopsight.io.ids import WHOLE
 from hopsight.io.notices import notice
 from hopsight.io.rules import SINCE_1970, SUSPICION
 from hopsight.io.sources import reading
@@ -234,7 +235,7 @@ def as_id(text: str) -> str:
     >>> [as_id(text) for text in (" A1 ", "5.0", "'-7", "1.05")]
     ['A1', '5', '-7', '1.05']
     """
-    return re.sub(r"^(-?\d+)\.0+$", r"\1", text.strip().removeprefix("'"))
+    return re.sub(WHOLE, r"\1", text.strip().removeprefix("'"))
 
 
 def edge_position(graph: AttributedGraph, pair: Any) -> int:

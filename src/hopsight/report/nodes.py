@@ -55,9 +55,7 @@ class PageNodes:
         self._ranks = explainer.ranks if ranks is None else ranks
         self._degrees = self.graph.degrees if degrees is None else degrees
         self._keys = self._ranks if keys is None else keys
-        self.rows: dict[
-            int, list[Any]
-        ] = {}  # id, score or probability, rank, degree, flagged, the name if there is one
+        self.rows: dict[int, list[Any]] = {}  # id, score or probability, rank, degree, flagged, perhaps a name
 
     def key(self, position: int) -> int:
         """Return the key of a node, adding the node if it is new."""
