@@ -163,7 +163,8 @@ def fit(name: str, device: str) -> dict[str, Any]:
     model = hs.CrossHCM(seed=0, device=device).fit(graph)
     from hopsight.feedback.teaching import features_of
 
-    features = features_of(model, graph, model._learner_columns, model.decision_score_)
+    rows = features_of(model, graph, model._learner_columns, model.decision_score_)
+    features = rows(np.arange(graph.n_nodes))
     print(f"{name}: {graph}", flush=True)
     seen = model._learner_columns(graph)[0]
     found = {"graph": graph, "model": model, "features": features, "labels": np.asarray(graph.labels), "seen": seen}

@@ -90,7 +90,8 @@ def judge(folder: Path, n_seeds: int, n_draws: int) -> Any:
         found = {"auc": roc_auc_score(truth, scores), "precision": average_precision_score(truth, scores)}
         yield {"what": "default", "seed": seed} | {name: round(float(value), 4) for name, value in found.items()}
         if seed == 0:
-            features = features_of(model, graph, model._learner_columns, model.decision_score_)
+            rows = features_of(model, graph, model._learner_columns, model.decision_score_)
+            features = rows(np.arange(graph.n_nodes))
             known = {"graph": graph, "model": model, "features": features, "labels": np.asarray(graph.labels)}
             labels.known["p2p"] = known
             for number in range(n_draws):

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.feedback.features import Features
+from hopsight.feedback.features import Rows
 from hopsight.feedback.learner import Learned, learn
 from hopsight.metrics import roc_auc
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
-RowsOf = Callable[[IntArray, BoolArray], Callable[[IntArray], Features]]
+RowsOf = Callable[[IntArray, BoolArray], Rows]
 
 N_PARTS = 4
 FEWEST = 2 * N_PARTS  # labels of the rarer kind: each part has two

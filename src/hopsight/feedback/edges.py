@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hopsight.detectors.base import NodeOrder
 from hopsight.detectors.table import UNLABELED
 from hopsight.feedback.curve import Point, learning_curve
-from hopsight.feedback.features import Columns, Features
+from hopsight.feedback.features import Columns, Features, Rows
 from hopsight.feedback.learner import EDGES, Learned, key_of, learn
 from hopsight.feedback.reasons import LearnedReasons
 from hopsight.graph import AttributedGraph
@@ -23,7 +23,6 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Matrix = NDArray[np.float32]
 
-EDGES_AT_ONCE = 1 << 16  # whose features exist at a time
 JUDGED_NAMES = ("anomalous edges at its ends", "normal edges at its ends", "share of anomalous edges at its ends")
 FIRST_MONDAY = 4  # days after 1970-01-01, a Thursday
 
@@ -204,12 +203,7 @@ def teach(
 def apply(detector: Any, table: EdgeTable, *, keep: bool = False) -> None:
     """Set the ranking of edges by what a detector has learned; ``keep`` its thresholds to judge another graph."""
     learned: Learned = detector.edge_learned_
-    default, n_edges = table.score, table.graph.n_edges
-    log_odds = np.empty(n_edges)
-    for start in range(0, n_edges, EDGES_AT_ONCE):
-        some = np.arange(start, min(n_edges, start + EDGES_AT_ONCE))
-        log_odds[some] = learned.log_odds(table.rows(some), default[some])
-    EDGES.apply(detector, default, log_odds, keep=keep)
+    EDGES.apply(detector, table.score, learned.log_odds_of_all(table.rows, table.score), keep=keep)
 
 
 def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, scores: FloatArray) -> None:
@@ -234,7 +228,7 @@ def curve_of(detector: Any, graph: AttributedGraph, columns: Columns, scores: Fl
     """Return the learning curve of what a detector has learned from edges."""
     table = EdgeTable.of(detector, graph, columns, scores, *detector.edge_learned_.labels)
 
-    def rows_of(judged: IntArray, anomalous: NDArray[np.bool_]) -> Callable[[IntArray], Features]:
+    def rows_of(judged: IntArray, anomalous: NDArray[np.bool_]) -> Rows:
         return EdgeTable.of(detector, graph, columns, scores, judged, anomalous).rows
 
     return learning_curve(detector.edge_learned_, rows_of, table.score, _hashes(graph), seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy.special import ndtri
 from hopsight.detectors.table import UNLABELED
 from hopsight.graph import AttributedGraph
 from hopsight.system.kernels import compiled, inner
-from hopsight.system.threads import in_order
+from hopsight.system.threads import for_each, in_order
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -24,6 +25,7 @@ Columns = Callable[[AttributedGraph], tuple[NDArray[Any], Sequence[str]]]  # the
 
 N_LEVELS = 257  # quantiles that a feature's normal scores are read from
 N_PARTS = 512  # of the range of levels, to look values up in
+ROWS_AT_ONCE = 1 << 14  # whose means over neighbors a thread computes
 FARTHEST = 3.0  # standard deviations: no feature counts for more in a linear expert
 
 
@@ -67,6 +69,9 @@ class Features:
         return replace(self, values=self.values[chosen])
 
 
+Rows = Callable[[IntArray], Features]  # returns the features of some rows
+
+
 def node_features(
     graph: AttributedGraph,
     attributes: NDArray[Any],
@@ -101,51 +106,45 @@ def node_features(
     among = both if edge_weight is None else _weights(graph, edge_weight)
     averaged, words = own[:, : own.shape[1] - n_alone], names[: len(names) - n_alone]
     near = neighbor_mean(among, averaged)
-    degree = np.log1p(np.diff(both.indptr)).astype(np.float32)[:, None]
-    blocks: list[tuple[Matrix, list[str]]] = [
-        (own, list(names)),
-        (near, [f"neighbors' {name}" for name in words]),
-        (neighbor_mean(among, near), [f"neighbors of neighbors' {name}" for name in words]),
-        (degree, ["number of neighbors"]),
-        (neighbor_mean(both, degree), ["neighbors' number of neighbors"]),
+    degree = _log_count(both)
+    blocks: list[tuple[list[str], Callable[[], Matrix]]] = [
+        (list(names), lambda: own),
+        ([f"neighbors' {name}" for name in words], lambda: near),
+        ([f"neighbors of neighbors' {name}" for name in words], partial(neighbor_mean, among, near)),
+        (["number of neighbors"], lambda: degree),
+        (["neighbors' number of neighbors"], partial(neighbor_mean, both, degree)),
     ]
     if graph.directed:
         for word, matrix in (("receivers'", arcs), ("senders'", arcs.T.tocsr())):
-            count = np.log1p(np.diff(matrix.indptr)).astype(np.float32)[:, None]
-            blocks.append((neighbor_mean(matrix, averaged), [f"{word} {name}" for name in words]))
-            blocks.append((count, [f"number of {word.rstrip(chr(39))}"]))
+            blocks.append(([f"{word} {name}" for name in words], partial(neighbor_mean, matrix, averaged)))
+            blocks.append(([f"number of {word.rstrip(chr(39))}"], partial(_log_count, matrix)))
     if graph.edge_weight is not None:
         weights = _weights(graph, np.abs(graph.edge_weight))
         total = np.log1p(np.asarray(weights.sum(axis=1)).ravel()).astype(np.float32)[:, None]
-        blocks.append((neighbor_mean(weights, averaged), [f"neighbors' {name}, by weight" for name in words]))
-        blocks.append((total, ["total weight"]))
-    relations = _relations(graph)
-    for relation, matrix in relations:
-        count = np.log1p(np.diff(matrix.indptr)).astype(np.float32)[:, None]
-        blocks.append((count, [f"number of neighbors by {relation!r}"]))
-    n_local = sum(len(words) for _, words in blocks)
+        blocks.append(([f"neighbors' {name}, by weight" for name in words], partial(neighbor_mean, weights, averaged)))
+        blocks.append((["total weight"], lambda: total))
+    for relation, matrix in _relations(graph):
+        blocks.append(([f"number of neighbors by {relation!r}"], partial(_log_count, matrix)))
+    n_local = sum(len(words) for words, _ in blocks)
     kinds = sorted(evidence)  # a saved model has them in another order
     strengths = np.stack([*(np.nan_to_num(evidence[kind]) for kind in kinds), score], axis=1).astype(np.float32)
     known = [*kinds, UNLABELED]
-    blocks += [(strengths, known), (neighbor_mean(both, strengths), [f"neighbors' {name}" for name in known])]
-    values = np.concatenate([block for block, _ in blocks], axis=1)
-    found = tuple(name for _, some in blocks for name in some)
-    return Features(np.nan_to_num(values), found, np.arange(len(found)) < n_local, len(names))
+    blocks += [
+        (known, lambda: strengths),
+        ([f"neighbors' {name}" for name in known], partial(neighbor_mean, both, strengths)),
+    ]
+    found = tuple(name for words, _ in blocks for name in words)
+    values, place = np.empty((len(own), len(found)), dtype=np.float32), 0
+    for words, block in blocks:  # one after the other, so that they do not exist twice
+        values[:, place : place + len(words)] = np.nan_to_num(block())
+        place += len(words)
+    return Features(values, found, np.arange(len(found)) < n_local, len(names))
 
 
-def with_judged_neighbors(
-    features: Features, graph: AttributedGraph, judged: IntArray, anomalous: NDArray[np.bool_]
-) -> Features:
-    """Return the features of nodes, and what is known about their neighbors."""
-    return features.with_columns(judged_neighbors(graph, judged, anomalous), JUDGED_NAMES)
-
-
-def rows_with_judged_neighbors(
-    features: Features, graph: AttributedGraph, judged: IntArray, anomalous: NDArray[np.bool_]
-) -> Callable[[IntArray], Features]:
-    """Return a function that does the same for some rows."""
+def with_judged_neighbors(rows: Rows, graph: AttributedGraph, judged: IntArray, anomalous: NDArray[np.bool_]) -> Rows:
+    """Return a function that returns the features of some nodes, and what is known about their neighbors."""
     columns = judged_neighbors(graph, judged, anomalous)
-    return lambda rows: features.rows(rows).with_columns(columns[rows], JUDGED_NAMES)
+    return lambda chosen: rows(chosen).with_columns(columns[chosen], JUDGED_NAMES)
 
 
 def judged_neighbors(graph: AttributedGraph, judged: IntArray, anomalous: NDArray[np.bool_]) -> Matrix:
@@ -168,9 +167,20 @@ JUDGED_NAMES = ("anomalous neighbors", "normal neighbors", "share of anomalous n
 
 def neighbor_mean(matrix: Any, values: NDArray[Any]) -> Matrix:
     """Return the mean of the rows of each node's neighbors, weighted by the entries of a CSR matrix; 0 without any."""
-    total = np.asarray(matrix.sum(axis=1)).ravel()
-    sums = np.asarray(matrix @ values.astype(np.float64))
-    return (sums / np.where(total > 0, total, 1.0)[:, None]).astype(np.float32)
+    exact, means = values.astype(np.float64), np.empty((matrix.shape[0], values.shape[1]), dtype=np.float32)
+
+    def fill(start: int) -> None:
+        part = matrix[start : start + ROWS_AT_ONCE]
+        total = np.asarray(part.sum(axis=1)).ravel()
+        means[start : start + ROWS_AT_ONCE] = (part @ exact) / np.where(total > 0, total, 1.0)[:, None]
+
+    for_each(fill, range(0, len(means), ROWS_AT_ONCE))
+    return means
+
+
+def _log_count(matrix: Any) -> Matrix:
+    """Return log(1 + the number of entries) of each row of a CSR matrix, as a column."""
+    return np.log1p(np.diff(matrix.indptr)).astype(np.float32)[:, None]
 
 
 def _relations(graph: AttributedGraph) -> list[tuple[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -27,7 +26,7 @@ from hopsight.feedback.experts import (
     kernel,
     logistic,
 )
-from hopsight.feedback.features import Features, normal_scores, quantile_levels
+from hopsight.feedback.features import Features, Rows, normal_scores, quantile_levels
 from hopsight.feedback.forests import Forest
 from hopsight.metrics import roc_auc, roc_auc_difference
 from hopsight.system.threads import few_threads, for_each
@@ -49,7 +48,8 @@ MOST_REFERENCE = 1 << 13  # rows that ranks refer to
 N_LEVELS = 513
 LEAST_LOSS = -2.0  # standard errors of the difference of two ROC-AUC: below it the ranking stays
 LEAST_SLOPE = 0.01  # from the combination to log-odds: below it all nodes would be as probable, and the ranking stays
-ROWS_AT_ONCE = 1 << 13  # that experts are asked about by one thread
+ROWS_AT_ONCE = 1 << 16  # whose features exist at a time
+ROWS_OF_THREAD = 1 << 11  # that experts are asked about by one thread at a time
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,14 @@ class Learned:
             )
         return self.calibration[0] + self.calibration[1] * self._combined(features.values, score)
 
+    def log_odds_of_all(self, rows: Rows, score: FloatArray) -> FloatArray:
+        """Return the log-odds of all rows, given their scores without labels; few of their features exist at a time."""
+        found = np.empty(score.size)
+        for start in range(0, score.size, ROWS_AT_ONCE):
+            some = np.arange(start, min(score.size, start + ROWS_AT_ONCE))
+            found[some] = self.log_odds(rows(some), score[some])
+        return found
+
     def scores(self, default: FloatArray, log_odds: FloatArray) -> FloatArray:
         """Return −log₁₀ of the probability of being normal, exact near 0 and 1; the default if the ranking stays."""
         return default if self.kept[0] else np.asarray(np.logaddexp(0.0, log_odds) / np.log(10.0))
@@ -142,7 +150,7 @@ class Learned:
         out = np.empty((len(rows), len(EXPERTS)))
 
         def fill(start: int) -> None:
-            some = slice(start, start + ROWS_AT_ONCE)
+            some = slice(start, start + ROWS_OF_THREAD)
             mine, score = np.ascontiguousarray(rows[some]), usual[some]
             normal = normal_scores(mine, self.levels)
             expected = self.line[0] + self.line[1] * score
@@ -160,7 +168,7 @@ class Learned:
             out[some] = np.column_stack(opinions)
 
         with few_threads(1):  # several would add up in another order
-            for_each(fill, range(0, len(rows), ROWS_AT_ONCE))
+            for_each(fill, range(0, len(rows), ROWS_OF_THREAD))
         return out
 
     def quality(self) -> dict[str, Any]:
@@ -217,7 +225,7 @@ class Learned:
 
 
 def learn(
-    features: Callable[[IntArray], Features],
+    features: Rows,
     score: NDArray[Any],
     judged: IntArray,
     anomalous: BoolArray,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,7 @@ from scipy.special import expit
 
 from hopsight.detectors.table import UNLABELED
 from hopsight.feedback.experts import balanced, kernel_fit
-from hopsight.feedback.features import JUDGED_NAMES, Features, normal_scores
+from hopsight.feedback.features import JUDGED_NAMES, Features, Rows, normal_scores
 from hopsight.feedback.learner import Learned
 from hopsight.io.derive import is_derived
 from hopsight.io.rules import SINCE_1970
@@ -102,7 +102,7 @@ class LearnedReasons:
         Return the features of some nodes or edges, as learned from; the scores of all without labels.
     """
 
-    def __init__(self, learned: Learned, rows: Callable[[IntArray], Features], score: FloatArray) -> None:
+    def __init__(self, learned: Learned, rows: Rows, score: FloatArray) -> None:
         self.learned, self.rows, self.score = learned, rows, score
         self.features = rows(np.arange(0, score.size, max(1, math.ceil(score.size / MOST_SAMPLED))))
         self.groups = groups_of(self.features)

@@ -17,9 +17,8 @@ from hopsight.feedback import edges
 from hopsight.feedback.curve import Point, learning_curve
 from hopsight.feedback.features import (
     Columns,
-    Features,
+    Rows,
     node_features,
-    rows_with_judged_neighbors,
     with_judged_neighbors,
 )
 from hopsight.feedback.learner import EDGES, NODES, Learned, key_of, learn
@@ -72,12 +71,12 @@ def taught(
         graph.attributes[known.positions], list(graph.attribute_names), known.anomalous, known.name
     ):
         notice(question, notices)
-    features = features_of(copied, graph, columns, copied.decision_score_)
-    features = with_judged_neighbors(features, graph, known.positions, known.anomalous)
+    rows = features_of(copied, graph, columns, copied.decision_score_)
+    rows = with_judged_neighbors(rows, graph, known.positions, known.anomalous)
     hashes = graph.node_hashes
-    found = learn(features.rows, copied.decision_score_, known.positions, known.anomalous, hashes, _seed(detector))
+    found = learn(rows, copied.decision_score_, known.positions, known.anomalous, hashes, _seed(detector))
     copied.learned_ = replace(found, key=np.array([key_of(hashes)]))
-    apply(copied, features, copied.decision_score_, ranked=graph.ranked)
+    apply(copied, rows, copied.decision_score_, ranked=graph.ranked)
     return copied
 
 
@@ -94,21 +93,22 @@ def _notice_doubts(known: Labels, notices: list[str] | None) -> None:
         )
 
 
-def features_of(detector: Any, graph: AttributedGraph, columns: Columns, default: FloatArray) -> Features:
-    """Return the features of all nodes, computed in the order of ids: the order of rows changes no rounding."""
+def features_of(detector: Any, graph: AttributedGraph, columns: Columns, default: FloatArray) -> Rows:
+    """Return the features of nodes, computed in the order of ids: the order of rows changes no rounding."""
     order = NodeOrder.of(graph)
     if order is None:
         evidence, n_alone = detector.evidence_, 0 if graph.context is None else len(graph.context.learned_names)
-        return node_features(graph, *columns(graph), evidence, default, n_alone, detector.learner_weight(graph))
+        return node_features(graph, *columns(graph), evidence, default, n_alone, detector.learner_weight(graph)).rows
     back = np.argsort(order.nodes)
     sorted_ = copy.copy(detector)
     sorted_.evidence_ = {kind: strength[back] for kind, strength in detector.evidence_.items()}
-    return features_of(sorted_, order.graph, columns, default[back]).rows(order.nodes)
+    rows = features_of(sorted_, order.graph, columns, default[back])
+    return lambda chosen: rows(order.nodes[chosen])
 
 
-def apply(detector: Any, features: Features, default: FloatArray, *, ranked: Any = None, keep: bool = False) -> None:
+def apply(detector: Any, rows: Rows, default: FloatArray, *, ranked: Any = None, keep: bool = False) -> None:
     """Set the ranking of nodes by what a detector has learned; ``keep`` its thresholds to judge another graph."""
-    log_odds = detector.learned_.log_odds(features, default)
+    log_odds = detector.learned_.log_odds_of_all(rows, default)
     NODES.apply(detector, default, log_odds, contamination=detector.contamination, ranked=ranked, keep=keep)
     detector.rank_before_ = ranks(default)
 
@@ -121,9 +121,8 @@ def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, defa
     learned: Learned = detector.learned_
     if learned.key[0] != key_of(graph.node_hashes):
         detector.learned_ = learned = learned.without_labels()
-    features = features_of(detector, graph, columns, default)
-    features = with_judged_neighbors(features, graph, *learned.labels)
-    apply(detector, features, default, ranked=graph.ranked, keep=True)
+    rows = with_judged_neighbors(features_of(detector, graph, columns, default), graph, *learned.labels)
+    apply(detector, rows, default, ranked=graph.ranked, keep=True)
     scores: FloatArray = detector.decision_score_
     return scores
 
@@ -132,17 +131,15 @@ def reasons_of(detector: Any, graph: AttributedGraph, columns: Columns) -> Learn
     """Return the reasons of what a detector has learned, in the graph that it has judged."""
     learned: Learned = detector.learned_
     default = detector.before_["decision_score_"]
-    features = features_of(detector, graph, columns, default)
-    features = with_judged_neighbors(features, graph, *learned.labels)
-    return LearnedReasons(learned, features.rows, default)
+    rows = with_judged_neighbors(features_of(detector, graph, columns, default), graph, *learned.labels)
+    return LearnedReasons(learned, rows, default)
 
 
 def curve_of(detector: Any, graph: AttributedGraph, columns: Columns) -> list[Point]:
     """Return the learning curve of what a detector has learned in this graph, of nodes or else of edges."""
     seed, scores = _seed(detector), NODES.scores_before(detector)
     if detector.learned_ is not None:
-        features = features_of(detector, graph, columns, scores)
-        rows_of = partial(rows_with_judged_neighbors, features, graph)
+        rows_of = partial(with_judged_neighbors, features_of(detector, graph, columns, scores), graph)
         return learning_curve(detector.learned_, rows_of, scores, graph.node_hashes, seed)
     return edges.curve_of(detector, graph, columns, scores, seed)
 

@@ -1017,9 +1017,9 @@ class CrossHCM(Detector):
         n_alone = 0 if graph.context is None else len(graph.context.learned_names)
         weight = self.learner_weight(near)
         features = node_features(near, near.attributes, names, strengths, scores, n_alone, weight)
-        features = with_judged_neighbors(features, near, places, anomalous[known])
+        rows = with_judged_neighbors(features.rows, near, places, anomalous[known])
         default = np.array([strength])
-        return float(learned.scores(default, learned.log_odds(features.rows(at), default))[0])
+        return float(learned.scores(default, learned.log_odds(rows(at), default))[0])
 
     def _graph_for(self, call: str, graph: AttributedGraph | None) -> AttributedGraph:
         """Return the graph that the detector was fitted on: the given one, or the one that it keeps."""
