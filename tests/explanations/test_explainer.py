@@ -266,9 +266,9 @@ def test_members_share_categories_and_differ_in_others() -> None:
     attributes[:, 5] = np.linspace(20, 80, 20)
     graph = AttributedGraph.from_edges([0], [1], attributes, attribute_names=names)
     assert Shared(graph).among(np.array([0, 1, 2])) == (
-        "alike in city Oslo (all members, 20% of nodes), age 20 to 26.32; unlike in job (3 values)"
+        "alike in city Oslo (all members, 20% of nodes); age 20 to 26.32; unlike in job (3 values)"
     )
-    assert Shared(graph).among(np.array([0, 19])) == "unlike in age 20 to 80, city (2 values)"
+    assert Shared(graph).among(np.array([0, 19])) == "unlike in age 20 to 80; city (2 values)"
 
 
 def test_members_share_rare_words() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.metrics import roc_auc_score
 
@@ -93,6 +94,22 @@ def test_the_order_of_the_nodes_changes_nothing(fitted: CrossHCM, labels: dict[A
     )  # fmt: skip
     again = hs.CrossHCM(seed=0, **CrossHCM.quick).fit(moved).learn(labels)
     assert np.array_equal(again.probability_, taught.probability_[order])
+    assert np.array_equal(again.judge(moved).probability_, again.probability_)
+
+
+def test_a_graph_judged_again_has_the_same_probabilities(taught: CrossHCM, labels: dict[Any, str]) -> None:
+    source, target = (taught.graph_.node_ids[ends].tolist() for ends in taught.graph_.edges)
+    edges = {"payer": [*source, 240], "payee": [*target, source[0]]}
+    order = np.random.default_rng(0).permutation(240)
+    ages: list[float | None] = taught.graph_.attributes[order, 0].tolist()
+    nodes = {"id": taught.graph_.node_ids[order].tolist(), "age": [None, *ages[1:]]}
+    graph = hs.load(pl.DataFrame(edges), nodes=pl.DataFrame(nodes))
+    model = hs.CrossHCM.untrained(seed=0).fit(graph).learn(labels)
+    again = model.judge(graph)
+    assert np.array_equal(again.probability_, model.probability_)
+    assert np.array_equal(again.rank_before_, model.rank_before_)
+    complete = hs.load(pl.DataFrame(edges), nodes=pl.DataFrame(nodes | {"age": ages}))  # has no column of empty cells
+    assert np.corrcoef(model.judge(complete).probability_, model.probability_)[0, 1] > 0.9
 
 
 def test_what_was_learned_is_saved_with_the_model(taught: CrossHCM, tmp_path: Path) -> None:

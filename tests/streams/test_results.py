@@ -88,16 +88,16 @@ def test_events_in_words() -> None:
            "hop_evidence": 1.0, "amount_evidence": 5.0, "hour_evidence": 3.0}  # fmt: skip
     expected = {
         "hop": "ann and bob have never dealt with each other, nor have their partners; about 1.0% of similar pairs do "
-        "(5,000 EUR, about 120 EUR expected). The amount and the hour are also unusual.",
+        "(5,000 EUR, about 120.3 EUR expected). The amount and the hour are also unusual.",
         "pair": "120 events from ann to bob within 1 minute so far, about 2.0 expected; "
-        "this one 5,000 EUR, about 120 EUR expected.",
+        "this one 5,000 EUR, about 120.3 EUR expected.",
         "receiver": "bob received 120 events within 1 minute so far, about 2.0 expected; "
-        "this one 5,000 EUR, about 120 EUR expected.",
-        "amount": "ann paid bob 5,000 EUR, about 120 EUR expected. The hour is also unusual.",
-        "hour": "ann is active at an unusual hour of the day (5,000 EUR, about 120 EUR expected). "
+        "this one 5,000 EUR, about 120.3 EUR expected.",
+        "amount": "ann paid bob 5,000 EUR, about 120.3 EUR expected. The hour is also unusual.",
+        "hour": "ann is active at an unusual hour of the day (5,000 EUR, about 120.3 EUR expected). "
         "The amount is also unusual.",
         "streak": "ann sent several events to unusual partners in a short time; this one 5,000 EUR, "
-        "about 120 EUR expected.",
+        "about 120.3 EUR expected.",
     }
     assert {kind: event_reason({**row, "decided_by": kind}, DAYS) for kind in expected} == expected
     silent = {**row, "decided_by": "streak", "streak_place": 4, "amount": math.nan}
@@ -117,7 +117,7 @@ def test_accounts_in_words() -> None:
     """
     values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 640.0, 5.0, 0.0]
     assert account_reason("ann", account_row(0, values, 4.2 * 3600), DAYS) == (
-        "ann paid 12 new partners within 5 hours so far, 9,420 EUR in all (310 to 995 EUR each); 5 other payments "
+        "ann paid 12 new partners within 5 hours so far, 9,420 EUR in all (310.5 to 995 EUR each); 5 other payments "
         "since 11.01.1970 00:00, at most 640 EUR in each block of 6 hours from then to 13.01.1970 06:00."
     )
     unpaid = replace(DAYS, paid=False, money=False)
@@ -130,14 +130,14 @@ def test_only_money_is_paid() -> None:
     bytes_ = replace(DAYS, unit="", money=False)
     values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 0.0, 5.0, 0.0]
     rest = (
-        "12 new partners within 5 hours so far, 9,420 in all (310 to 995 each); 5 other events since 11.01.1970 00:00."
+        "12 new partners within 5 hours so far, 9,420 in all (310.5 to 995 each); 5 other events since 11.01.1970 00:00."
     )
     assert account_reason("ann", account_row(0, values, 4.2 * 3600), bytes_) == f"ann sent to {rest}"
     assert account_reason("ann", account_row(1, values, 4.2 * 3600), bytes_) == f"ann received from {rest}"
     row = {"source": "ann", "target": "bob", "count": 1.0, "usual": 1.0, "scale": 0, "amount": 5000.0,
            "usual_amount": 120.3, "currency": "", "decided_by": "amount", "hop_evidence": 0.0, "amount_evidence": 5.0,
            "hour_evidence": 0.0}  # fmt: skip
-    assert event_reason(row, bytes_) == "ann sent bob 5,000, about 120 expected."
+    assert event_reason(row, bytes_) == "ann sent bob 5,000, about 120.3 expected."
 
 
 def test_dates_without_an_hour_give_no_hours_and_minutes() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,11 +135,12 @@ class Calendar:
 def money(*values: float | None, currency: str | None = None) -> str:
     """Return an amount, or the range from a smallest to a largest, with its currency.
 
-    >>> money(880.0, 995.5, currency="EUR"), money(5840.0), money(20.0, 20.0), money(0.00091234)
-    ('880 to 995.5 EUR', '5,840', '20', '0.0009123')
+    >>> money(880.0, 995.5, currency="EUR"), money(5840.0), money(20.0, 20.0), money(0.000091234), money(1.728e8)
+    ('880 to 995.5 EUR', '5,840', '20', '0.00009123', '172,800,000')
     """
-    known = (value if value is None or abs(value) < 1.0 else round(value, 2) for value in values)
-    texts = dict.fromkeys(number(value) for value in known if value is not None)
+    known = (value if abs(value) < 1.0 else round(value, 2) for value in values if value is not None)
+    digits = partial(np.format_float_positional, precision=4, fractional=False, trim="-")
+    texts = dict.fromkeys(f"{value:,.0f}" if abs(value) >= 1e3 else digits(value) for value in known)
     return " to ".join(texts) + (f" {printable(currency)}" if currency else "")
 
 
@@ -234,7 +236,7 @@ def _amount(facts: AmountFacts, names: Any, calendar: Calendar) -> tuple[str, st
         whom = "for it" if facts.n_earlier >= PRIOR else "for it and others" if facts.n_earlier else "for others"
         sentences.append(f"It {facts.direction} {value} {way} {partner}{when}{first}; about {usual} is usual {whom}.")
         its = "" if facts.n_earlier else f", its {which}"
-        shorts.append(f"{facts.direction} {value}{its}; about {number(round(facts.usual, 2))} is usual {whom}")
+        shorts.append(f"{facts.direction} {value}{its}; about {money(facts.usual)} is usual {whom}")
     return " ".join(sentences), next(iter(shorts), "")
 
 

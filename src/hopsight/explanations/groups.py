@@ -226,7 +226,7 @@ def _range(graph: AttributedGraph, values: Any, column: int) -> str:
 def _sentence(alike: list[str], unlike: list[str]) -> str:
     parts = []
     if alike:
-        parts.append(f"alike in {', '.join(alike[:N_ALIKE])}")
+        parts.append(f"alike in {'; '.join(alike[:N_ALIKE])}")
     if unlike:
-        parts.append(f"unlike in {', '.join(unlike[:N_UNLIKE])}")
+        parts.append(f"unlike in {'; '.join(unlike[:N_UNLIKE])}")
     return "; ".join(parts) or "no attribute sets them apart"

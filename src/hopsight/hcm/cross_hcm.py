@@ -16,7 +16,7 @@ from torch import Tensor
 
 from hopsight.checks import Refusal, check_choice, check_count
 from hopsight.detectors.base import Callback, Detector, FloatArray, NodeOrder
-from hopsight.detectors.predict import threshold
+from hopsight.detectors.predict import ranked_last, threshold
 from hopsight.detectors.table import evidence_of, weights_of
 from hopsight.detectors.tails import RELATED, Ordered, group_limit
 from hopsight.flow.evidence import Flow, FlowBaseline, flow_of, flow_without
@@ -99,7 +99,7 @@ from hopsight.io.derive import COUNTS, STRUCTURE, is_derived
 from hopsight.nn.device import resolve_device
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
 from hopsight.preprocess.similarity import References
-from hopsight.preprocess.transform import choose_scaling
+from hopsight.preprocess.transform import choose_scaling, in_order_of
 from hopsight.system.arrays import find_edges
 from hopsight.system.machine import release_memory
 from hopsight.system.threads import few_threads, for_each, safe_in_forks
@@ -640,8 +640,10 @@ class CrossHCM(Detector):
                 limits["sharing"] = min(limits["sharing"], rare)
             self.kind_thresholds_ = np.array(list(limits.values()))
         strength, self.decided_by_ = combine(self.evidence_, self.evidence, weights_of(self))
-        if self.score != "evidence":
-            return self.hav_ if self.score == "hav" else self.ahp_
+        return {"hav": self.hav_, "ahp": self.ahp_}.get(self.score, strength)
+
+    def _as_learned(self, graph: AttributedGraph, strength: FloatArray) -> FloatArray:
+        """Set what labels of another graph say about the nodes and edges of this one, and return the scores."""
         if self.edge_learned_ is not None:
             from hopsight.feedback import edges as of_edges
 
@@ -733,23 +735,29 @@ class CrossHCM(Detector):
         """Return a copy of this detector whose scores are those of another graph, judged with the same weights."""
         if hasattr(self, "models_"):
             return super().judge(source)
-        graph, device = graph_of(source), resolve_device(self.device)
+        graph = graph_of(source)
         order = NodeOrder.of(graph)
-        if order is not None:  # sums in another order differ in their last bits
-            sorted_ = self.judge(order.graph)
-            order.restore(sorted_)
-            sorted_.graph_, sorted_.edge_index_ = graph, graph.edges
-            return sorted_._finish(sorted_.decision_score_[order.nodes], keep_threshold=True)
+        if order is None:
+            judged, scores = self._judged(graph)
+        else:  # sums in another order differ in their last bits
+            judged, scores = self._judged(order.graph)
+            order.restore(judged)
+            judged.graph_, judged.edge_index_, scores = graph, graph.edges, scores[order.nodes]
+        return judged._finish(judged._as_learned(graph, ranked_last(scores, graph.ranked)), keep_threshold=True)
+
+    def _judged(self, graph: AttributedGraph) -> tuple[Self, FloatArray]:
+        """Return a copy with the evidence of another graph, judged with the same weights, and its scores."""
         copied = self._copy_for(graph)
         check_edges(graph)
         attributes = inputs_of(graph, self.transform_, self.magnitude_)
         unlike = self._dissimilarity(graph, attributes)
         if self._sees_attributes:
+            device = resolve_device(self.device)
             views = self._views(graph, attributes, self.splits.of(edge_hashes(graph)), device)
             judged = self._judge(views, as_tensor(graph.edges).to(device), views.index.part)
         else:
             judged = self._compare(graph, unlike)
-        return copied._finish(copied._weigh(graph, attributes, judged, unlike, refit=False), keep_threshold=True)
+        return copied, copied._weigh(graph, attributes, judged, unlike, refit=False)
 
     def _views(self, graph: AttributedGraph, attributes: FloatArray, index: FoldIndex, device: torch.device) -> Views:
         """Return what the networks see of a graph."""
@@ -977,8 +985,8 @@ class CrossHCM(Detector):
             found = inputs_of(graph, self.transform_, self.magnitude_, rows)[:, :LEARNED_COMPONENTS]
             names = [f"component {number + 1}" for number in range(found.shape[1])]
         else:
-            places = [list(graph.attribute_names).index(name) for name in names]
-            chosen = (graph.attributes if rows is None else graph.attributes[rows])[:, places]
+            chosen = graph.attributes if rows is None else graph.attributes[rows]
+            chosen = in_order_of(names, chosen, graph.attribute_names)
             found = chosen.toarray() if sp.issparse(chosen) else np.asarray(chosen)
         if graph.context is None:
             return found, names

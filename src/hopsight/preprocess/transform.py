@@ -152,7 +152,7 @@ class AttributeTransform:
         Returns a dense float64 matrix, or a sparse one when sparse attributes are neither centered nor projected; for
         ``out`` see :meth:`fit_apply`.
         """
-        ordered = _in_order(attributes, names, self.names)
+        ordered = in_order_of(self.names, attributes, names)
         if out is None:
             return self._finished(*self.prepared(self._within_types(ordered, types)))
         return self._by_rows(
@@ -242,7 +242,7 @@ def principal_axes(
         return np.eye(n_components, n_columns)
 
 
-def _in_order(attributes: Any, names: Sequence[str], wanted: Sequence[str]) -> Any:
+def in_order_of(wanted: Sequence[str], attributes: Any, names: Sequence[str]) -> Any:
     """Return the columns by name; a category that no node of this graph has becomes a column of zeros."""
     if list(names) == list(wanted):
         return attributes

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.checks import plural
-from hopsight.explanations.events import Calendar
+from hopsight.explanations.events import Calendar, money
 from hopsight.streams import accounts as said
 from hopsight.streams.kernel import Judged
 from hopsight.streams.times import ISO, UNITS, Window, moment_words, parse_window
@@ -62,13 +62,8 @@ class Wording:
 
         >>> Wording(Window("1d", 86400.0, None), True, "%Y-%m-%d", "EUR").amount(9420.4)
         '9,420 EUR'
-        >>> [Wording(Window("1d", 86400.0, None), True, "%Y-%m-%d").amount(value) for value in (0.5, 0.000054612)]
-        ['0.5', '0.00005461']
         """
-        digits = f"{value:,.0f}" if abs(value) >= 100 or value == round(value) else f"{value:,.2f}"
-        if 0.0 < abs(value) < 1.0:
-            digits = np.format_float_positional(value, 4, fractional=False, trim="-")
-        return f"{digits} {self.unit if unit is None else unit}".strip()
+        return money(value, currency=self.unit if unit is None else unit)
 
     def moment(self, seconds: float) -> str:
         """Return a time as the file writes it."""
@@ -270,8 +265,9 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
     tick, span = wording.window.span_words(dated=wording.dated)
     within = "a day" if wording.calendar.whole_days else span if row["scale"] else tick
     if kind == "hop":
-        chance = 100.0 * math.exp(-row["surprise"])
-        text = f"{source} and {target} {_path(row['past_hop'])}; about {chance:.1f}% of similar pairs do"
+        chance = math.exp(-row["surprise"])
+        share = f"about {chance:.1%}" if chance >= 0.001 else "less than 0.1%"
+        text = f"{source} and {target} {_path(row['past_hop'])}; {share} of similar pairs do"
     elif kind == "amount":
         text = f"{source} {'paid' if wording.money else 'sent'} {target} {amounts}"
     elif kind == "hour":
