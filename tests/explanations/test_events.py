@@ -30,7 +30,8 @@ def burst(**changes: object) -> BurstFacts:
         "direction": "received", "n_events": 37, "n_new": 37, "first": MARCH, "last": MARCH + 5.4 * DAY, "usual": 4.0,
         "usual_new": 2.2, "sums": ((34_810.0, "EUR"),), "smallest": 880.0, "largest": 995.0, "events": NOTHING,
     }  # fmt: skip
-    return BurstFacts(**usual | changes)  # type: ignore[arg-type]
+    usual |= changes
+    return BurstFacts(n_amounts=usual["n_events"], **usual)  # type: ignore[arg-type]
 
 
 def test_new_senders_within_days() -> None:
@@ -115,14 +116,14 @@ def test_a_circle_and_a_chain_name_who_passed_what_on() -> None:
 
 def test_an_unusual_amount_and_amounts_below_a_limit() -> None:
     found = AmountFacts(
-        "sent", 48_900.0, 121.7, 9, 3, MARCH + 45_240, 1000.0, 31, 0, 880.0, 995.0, "received", "EUR", NOTHING
+        "sent", 48_900.0, 121.7, 9, False, 3, MARCH + 45_240, 1000.0, 31, 0, 880.0, 995.0, "received", "EUR", NOTHING
     )
     assert said("amount", found) == (
         "31 amounts it received lie just below 1,000 EUR (880 to 995). It sent 48,900 EUR to d on 2024-03-01 12:34; "
         "about 121.7 EUR is usual for it.",
         "31 amounts received just below 1,000 EUR",
     )
-    alone = AmountFacts("received", 48_900.0, 121.7, 2, 1, None, None, 0, 0, None, None, None, None, NOTHING)
+    alone = AmountFacts("received", 48_900.0, 121.7, 2, False, 1, None, None, 0, 0, None, None, None, None, NOTHING)
     assert said("amount", alone) == (
         "It received 48,900 from b; about 121.7 is usual for it and others.",
         "received 48,900; about 121.7 is usual for it and others",
@@ -143,6 +144,10 @@ def test_the_first_amount_of_a_node_is_compared_with_those_of_others() -> None:
         reason.sentence == "It sent 5,000 to y on 2024-03-25, the first amount it sent; about 61 is usual for others."
     )
     assert reason.in_short == "sent 5,000, its first; about 61 is usual for others"
+    rows.append(("x", "v", 7.0, None))  # type: ignore[arg-type]  # nobody knows when: perhaps before
+    graph = load(pl.DataFrame(rows, schema=["sender", "receiver", "amount", "time"], orient="row"), notices=[])
+    again = facts(graph, "amount", graph.index_of("x"))
+    assert isinstance(again, AmountFacts) and not again.is_first
 
 
 def test_dates_without_an_hour_are_days() -> None:

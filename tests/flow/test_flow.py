@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from hopsight.canonical import Events
+from hopsight.explanations.events import Calendar, flow_reason
 from hopsight.flow import facts, flow_of
+from hopsight.flow.evidence import Flow, flow_without
 from hopsight.graph import AttributedGraph
 
 DAY = 86400.0
@@ -60,6 +62,31 @@ def test_what_comes_in_and_goes_out_within_three_days_passes_through() -> None:
     assert (found.received, found.passed, found.share, found.delay) == pytest.approx((1500.0, 900.0, 0.6, DAY))
     assert found.events.tolist() == [0, 1]
     assert facts(graph, "pass_through", 4) is None
+    undated = bank([(1, 0, 1000.0, 10.0), (0, 2, 900.0, 11.0), (3, 0, 2000.0, np.nan), (0, 4, 5.0, np.nan)], 5)
+    assert facts(undated, "pass_through", 0).share == pytest.approx(900.0 / 3000.0)
+    nothing = flow_without(undated, flow_of(undated).usual, 0, np.array([[0, 0], [1, 2]]))  # its events with 1 and 2
+    assert not np.nan_to_num(nothing).any()
+
+
+def test_a_burst_is_told_by_its_shortest_time_and_by_the_amounts_that_are_known() -> None:
+    """Twelve strangers within three hours, every other amount unknown; two old ones and a stranger in the same week."""
+    night = [(0, 10 + k, 300.0 + k if k % 2 else np.nan, 50.0 + k / 100.0) for k in range(12)]
+    found = facts(bank([*night, (0, 30, 5.0, 46.0), (0, 31, 5.0, 53.0)], 50), "burst", 0)
+    assert (found.n_events, found.n_amounts, found.smallest, found.largest) == (12, 6, 301.0, 311.0)
+    assert (found.last - found.first) / DAY == pytest.approx(0.11)
+    said = flow_reason("burst", found, [], Calendar()).sentence
+    assert "It reached 12 new receivers" in said and "; 6 amounts known: 301 to 311, 1,836 in all" in said
+    twice = flow_of(bank([(0, 1, 9.0, 20.0), (0, 1, 9.0, np.nan)], 2))
+    assert twice.is_new[twice.events.source == 0].tolist() == [False]  # the one without a time may be the first
+
+
+def test_a_month_is_judged_by_what_is_usual_in_a_month_of_a_longer_record() -> None:
+    """Sixteen times as many days have sixteen times as many other events."""
+    long = flow_of(bank([(0, 1 + k % 7, 9.0, 4.0 * k) for k in range(30)], 8))
+    short = Flow(Events(*(each[:30] for each in (long.given.source, long.given.target, long.given.amount)),
+                        START + np.linspace(0.0, long.span / 16.0, 30)), 208, long.usual)  # fmt: skip
+    none = np.zeros((208, 3))
+    assert short.others(0, none)[0] == pytest.approx(16.0 * long.others(0, none)[0])
 
 
 def test_the_usual_share_that_is_passed_on_is_that_of_nodes_that_receive() -> None:

@@ -129,9 +129,7 @@ def test_accounts_in_words() -> None:
 def test_only_money_is_paid() -> None:
     bytes_ = replace(DAYS, unit="", money=False)
     values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 0.0, 5.0, 0.0]
-    rest = (
-        "12 new partners within 5 hours so far, 9,420 in all (310.5 to 995 each); 5 other events since 11.01.1970 00:00."
-    )
+    rest = "12 new partners within 5 hours so far, 9,420 in all (310.5 to 995 each); 5 other events since 11.01.1970 00:00."
     assert account_reason("ann", account_row(0, values, 4.2 * 3600), bytes_) == f"ann sent to {rest}"
     assert account_reason("ann", account_row(1, values, 4.2 * 3600), bytes_) == f"ann received from {rest}"
     row = {"source": "ann", "target": "bob", "count": 1.0, "usual": 1.0, "scale": 0, "amount": 5000.0,

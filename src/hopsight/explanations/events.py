@@ -165,6 +165,8 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
     total = _totals(facts.sums)
     only = facts.sums[0][1] if facts.sums else None
     amount = total if facts.smallest is None else money(facts.smallest, facts.largest, currency=only)
+    known = f"; {plural(facts.n_amounts, 'amount')} known: {amount}"
+    known, amount = (known, "") if 0 < facts.n_amounts < facts.n_events else ("", amount)
     if new and received:
         who = plural(facts.n_new, "new sender")
         start = f"{who} sent it {amount}" if amount else f"{who} reached it"
@@ -174,9 +176,9 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
     else:
         what, did = plural(facts.n_events, "amount" if amount else "event"), "received" if received else "sent"
         who, start = f"{what} {did}", f"It {did} {what}" + (f" of {amount}" if amount else "")
-    in_all = f", {total} in all" if total != amount else ""
+    in_all = f", {total} in all" if total != amount and not known.endswith(total) else ""
     short = f"{who}, {total}" if total else who
-    return f"{start} {when}{in_all}{usually}.", f"{short} {within}"
+    return f"{start} {when}{known}{in_all}{usually}.", f"{short} {within}"
 
 
 def _totals(sums: Sequence[tuple[float, str | None]]) -> str:
@@ -232,10 +234,10 @@ def _amount(facts: AmountFacts, names: Any, calendar: Calendar) -> tuple[str, st
         way = "to" if facts.direction == "sent" else "from"
         when = "" if facts.time is None else f" on {calendar.moment(facts.time)}"
         partner, which = printable(names[facts.partner]), "only" if facts.time is None else "first"
-        first = "" if facts.n_earlier else f", the {which} amount it {facts.direction}"
+        first = f", the {which} amount it {facts.direction}" if facts.is_first else ""
         whom = "for it" if facts.n_earlier >= PRIOR else "for it and others" if facts.n_earlier else "for others"
         sentences.append(f"It {facts.direction} {value} {way} {partner}{when}{first}; about {usual} is usual {whom}.")
-        its = "" if facts.n_earlier else f", its {which}"
+        its = f", its {which}" if facts.is_first else ""
         shorts.append(f"{facts.direction} {value}{its}; about {money(facts.usual)} is usual {whom}")
     return " ".join(sentences), next(iter(shorts), "")
 
@@ -274,7 +276,7 @@ class EdgeEvents:
 
     def order(self, scores: Any) -> Any:
         """Return the events that have an edge, the most out of place first."""
-        events = self.flow.events
+        events = self.flow.every
         keys = [events.target, events.source, events.time, -self.strength, -scores]
         return np.lexsort(keys)[: int(np.isfinite(scores).sum())]
 

@@ -54,7 +54,7 @@ class FlowBaseline:
     Attributes
     ----------
     day
-        (1,) length of a day in the unit of the times.
+        (2,) length of a day and of the whole record, in the unit of the times.
     counts
         (2, 2, n_widths, n_sizes) usual number in the busiest window: sent and received, events and new partners, by
         width and by log₂ of 1 + the number of a node's other events.
@@ -97,13 +97,14 @@ class Flow:
     given: Events = field(repr=False)
     n_nodes: int
     usual: FlowBaseline = field(repr=False)
+    whole: float | None = None  # length of the record, if these are not all events of it
 
     @classmethod
     def fit(cls, events: Events, n_nodes: int) -> Flow:
         """Return the evidence of some events, judged by what is usual among themselves."""
         names = np.array(events.currencies or ("",), dtype=object)
         usual = FlowBaseline(
-            np.array([_day(events.time)]),
+            _day_and_span(events.time),
             np.zeros((2, 2, len(WIDTHS), N_SIZES)),
             np.zeros((2, 2, len(WIDTHS), len(fields(Tail)))),
             id_hashes(names),
@@ -144,6 +145,22 @@ class Flow:
         return self.given.rows(self.order)
 
     @cached_property
+    def left_out(self) -> IntArray:
+        """Positions of the events that are not in that order."""
+        return np.setdiff1d(np.arange(self.given.size), self.order)
+
+    @cached_property
+    def undated(self) -> Events:
+        """The events without a time, where others have one."""
+        rows = self.left_out
+        return self.given.rows(rows[:0] if self.given.time is None else rows[~np.isfinite(self.given.time[rows])])
+
+    @cached_property
+    def every(self) -> Events:
+        """The events in that order, and then those that are left out."""
+        return self.given.rows(np.concatenate([self.order, self.left_out]))
+
+    @cached_property
     def time(self) -> FloatArray:
         """Time of each event in days since the first."""
         times = self.events.time
@@ -157,17 +174,19 @@ class Flow:
     @cached_property
     def first(self) -> IntArray:
         """The first event between the two ends of each event, in either direction, as a position."""
-        low, high = (
-            np.minimum(self.events.source, self.events.target),
-            np.maximum(self.events.source, self.events.target),
-        )
-        _, first, inverse = np.unique(low * self.n_nodes + high, return_index=True, return_inverse=True)
+        _, first, inverse = np.unique(self._pairs(self.events), return_index=True, return_inverse=True)
         return np.asarray(first[inverse])
+
+    def _pairs(self, events: Events) -> IntArray:
+        """Return a number for the two ends of each event, whatever the direction."""
+        low, high = np.minimum(events.source, events.target), np.maximum(events.source, events.target)
+        return np.asarray(low * self.n_nodes + high)
 
     @cached_property
     def is_new(self) -> NDArray[np.bool_]:
-        """Whether an event is the first between its two ends."""
-        return np.asarray(self.first == np.arange(self.events.size))
+        """Whether an event is the first between its two ends; one without a time may have come before it."""
+        new = np.asarray(self.first == np.arange(self.events.size))
+        return new & ~np.isin(self._pairs(self.events), self._pairs(self.undated)) if self.undated.size else new
 
     @cached_property
     def is_known(self) -> NDArray[np.bool_]:
@@ -216,8 +235,17 @@ class Flow:
         return np.where(np.diff(self.by_node[way].start) > 0, np.maximum(beyond, 0.0), np.nan)
 
     def others(self, way: int, found: FloatArray) -> FloatArray:
-        """Return how many events each node sent (way 0) or received (1) besides those in its busiest window."""
-        return np.asarray(np.diff(self.by_node[way].start) - found[:, 0])
+        """Return how many events each node sent (way 0) or received (1) besides those in its busiest window.
+
+        In a longer or shorter record than that of the fit, as many as there would be in that one.
+        """
+        n_events = np.diff(self.by_node[way].start)
+        return np.asarray((n_events - found[:, 0]) * (self.usual.day[1] / self.span))
+
+    @cached_property
+    def span(self) -> float:
+        """Length of the record in the unit of the times."""
+        return float(_day_and_span(self.given.time)[1]) if self.whole is None else self.whole
 
     # accounts: a node has one for each currency
 
@@ -229,8 +257,11 @@ class Flow:
     @cached_property
     def accounts(self) -> tuple[IntArray, IntArray]:
         """The account that each event leaves, and the one that it reaches."""
-        currency = 0 if self.events.currency is None else self.events.currency
-        source, target = (end * self.n_currencies + currency for end in (self.events.source, self.events.target))
+        return self._accounts_of(self.events)
+
+    def _accounts_of(self, events: Events) -> tuple[IntArray, IntArray]:
+        currency = 0 if events.currency is None else events.currency
+        source, target = (end * self.n_currencies + currency for end in (events.source, events.target))
         return source, target
 
     @cached_property
@@ -287,8 +318,12 @@ class Flow:
         """(n_accounts, 3) what came in, what of it went on within three days, and that between ends that are new."""
         every = self._passed(np.ones(self.events.size, dtype=np.bool_))
         moved = (np.nan_to_num(self.events.amount), every[0], self.passed_on[0])
-        n_accounts = self.n_nodes * self.n_currencies
-        return np.column_stack([np.bincount(self.accounts[1], each, minlength=n_accounts) for each in moved])
+        found = np.zeros((self.n_nodes * self.n_currencies, 3))
+        for column, each in enumerate(moved):
+            found[:, column] = np.bincount(self.accounts[1], each, minlength=len(found))
+        undated = self._accounts_of(self.undated)[1]
+        np.add.at(found[:, 0], undated, np.maximum(np.nan_to_num(self.undated.amount), 0.0))
+        return found
 
     @cached_property
     def usual_share(self) -> float:
@@ -594,7 +629,7 @@ def flow_without(graph: AttributedGraph, usual: FlowBaseline, node: int, absent:
     local, ends = np.unique(np.concatenate([source[near], target[near], [node]]), return_inverse=True)
     events = flow.given.rows(near)
     events = replace(events, source=ends[: events.size], target=ends[events.size : -1])
-    found = Flow(events, local.size, usual).raw[:, [ends[-1]]].copy()
+    found = Flow(events, local.size, usual, flow.span).raw[:, [ends[-1]]].copy()
     cycle = KINDS.index("cycle")
     found[cycle] = flow.raw[cycle, node]
     if found[cycle, 0] > 0.0 and lost[flow.order[flow.chain_of(node)]].any():
@@ -644,14 +679,15 @@ def _sorted(node: IntArray, n_nodes: int) -> Sorted:
     return Sorted(np.searchsorted(node[order], np.arange(n_nodes + 1)), order)
 
 
-def _day(time: FloatArray | None) -> float:
-    """Return the length of a day: that of a calendar day for dates, and shorter for a short record."""
+def _day_and_span(time: FloatArray | None) -> FloatArray:
+    """Return the length of a day, that of a calendar day for dates and less in a short record, and of the record."""
     known = np.empty(0) if time is None else time[np.isfinite(time)]
     if not known.size or known.max() <= known.min():
-        return 1.0
+        return np.ones(2)
     span = float(known.max() - known.min())
     dated = OUR_TIME[0] <= known.min() and known.max() <= OUR_TIME[1]
-    return min(SECONDS_PER_DAY, span / FEWEST_DAYS) if dated else span / DAYS
+    day = min(SECONDS_PER_DAY, span / FEWEST_DAYS) if dated else span / DAYS
+    return np.array([day, span])
 
 
 def _of_currency(events: Events, currency: int) -> FloatArray:

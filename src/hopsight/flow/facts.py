@@ -29,6 +29,8 @@ from hopsight.graph import AttributedGraph
 
 IntArray = NDArray[np.int64]
 
+NEARLY_ALL = 0.75  # a shorter time with so much of a burst says more
+
 
 @dataclass(frozen=True)
 class BurstFacts:
@@ -51,6 +53,8 @@ class BurstFacts:
         Sum of their amounts and its currency (None without one), for each currency; empty without amounts.
     smallest, largest
         Smallest and largest of their amounts; None without amounts, and with several currencies.
+    n_amounts
+        How many of them have an amount.
     events
         Their positions.
     """
@@ -65,6 +69,7 @@ class BurstFacts:
     sums: tuple[tuple[float, str | None], ...]
     smallest: float | None
     largest: float | None
+    n_amounts: int
     events: IntArray
 
 
@@ -142,6 +147,8 @@ class AmountFacts:
         is usual for everybody counts as three events. Both None if no amount is unusual for both of its ends.
     n_earlier
         Number of those earlier events (without times, of all others); with 0, ``usual`` is that of everybody.
+    is_first
+        Whether the node is not known to have an earlier event in that direction, of whatever amount and currency.
     partner
         Position of the node at the other end; None without one.
     time
@@ -162,6 +169,7 @@ class AmountFacts:
     value: float | None
     usual: float | None
     n_earlier: int
+    is_first: bool
     partner: int | None
     time: float | None
     limit: float | None
@@ -196,6 +204,8 @@ def facts(graph: AttributedGraph, kind: str, node: int, usual: FlowBaseline | No
 def _burst(flow: Flow, node: int) -> BurstFacts:
     way, rest = divmod(int(flow.burst[1][node]), 2 * len(WIDTHS))
     series, width = divmod(rest, len(WIDTHS))
+    counts = [float(found[node, 0]) for found in flow.windows[way][series]]
+    width = next(each for each, count in enumerate(counts) if count >= NEARLY_ALL * counts[width])  # the shortest
     mine = flow.by_node[way]
     first = int(flow.windows[way][series][width][node, 1])
     rows = mine.order[first : mine.start[node + 1]]
@@ -218,6 +228,7 @@ def _burst(flow: Flow, node: int) -> BurstFacts:
         sums,
         None if amount is None else float(np.nanmin(amount)),
         None if amount is None else float(np.nanmax(amount)),
+        0 if flow.events.amount is None else int(np.isfinite(flow.events.amount[rows]).sum()),
         flow.order[rows],
     )
 
@@ -296,6 +307,7 @@ def _amount(flow: Flow, node: int) -> AmountFacts:
         None if row is None else float(flow.events.amount[row]),
         usual,
         n_earlier,
+        row is not None and _is_first(flow, way, node, row),
         None if row is None else int((flow.events.target if way == 0 else flow.events.source)[row]),
         None if row is None or flow.events.time is None else _time(flow, row),
         limit_value(int(which)) if near.size else None,
@@ -317,6 +329,13 @@ def _usual_amount(flow: Flow, mine: IntArray, row: int) -> tuple[float, int]:
     currency = 0 if flow.events.currency is None else int(flow.events.currency[row])
     middle, width = flow.typical[currency]
     return float(np.exp(middle + width * levels.sum() / (levels.size + PRIOR))), levels.size
+
+
+def _is_first(flow: Flow, way: int, node: int, row: int) -> bool:
+    """Return whether no other event of a node in a direction is earlier, or may be because it lacks a time."""
+    mine = np.flatnonzero((flow.given.target if way else flow.given.source) == node)
+    others = mine[mine != flow.order[row]]
+    return not others.size if flow.given.time is None else bool((flow.given.time[others] > _time(flow, row)).all())
 
 
 def _time(flow: Flow, row: int) -> float:

@@ -655,13 +655,14 @@ class CrossHCM(Detector):
         return teaching.apply_to_other(self, graph, self._learner_columns, strength)
 
     def judge_events(self, graph: AttributedGraph, flow: Flow) -> tuple[IntArray, FloatArray, IntArray]:
-        """Return the edge of each event, what the event says about it, and by which kind of evidence.
+        """Return the edge of every event, what the event says about it, and by which kind of evidence.
 
         An event without an edge (of a node with itself) has the position ``n_edges``. Kinds are numbered as in
         :data:`hopsight.flow.KINDS`.
         """
         strength, kind = event_strengths(flow, self.node_baseline_, self.evidence)
-        ends = np.stack([flow.events.source, flow.events.target])
+        strength, kind = np.pad(strength, (0, flow.left_out.size)), np.pad(kind, (0, flow.left_out.size))
+        ends = np.stack([flow.every.source, flow.every.target])
         places = find_edges(graph.edges, graph.edge_starts, *(ends if graph.directed else np.sort(ends, axis=0)))
         return places, strength, kind
 

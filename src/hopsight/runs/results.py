@@ -128,7 +128,7 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = T
     optional = {"surprise": "edge_surprise_", "score": "edge_score_", "flagged": "edge_label_"}
     optional["anomaly_probability"] = "edge_anomaly_probability_"
     known |= {name: value for name, value in optional.items() if hasattr(model, value)}
-    timed = events if events is not None and events.flow.events.time is not None else None
+    timed = events if events is not None and events.flow.given.time is not None else None
     scores = None if timed is None else timed.scores(model)
     order = edge_order(model) if timed is None else timed.order(scores)
 
@@ -139,7 +139,7 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = T
             edges, one_each = chosen, None
             source, target = graph.directions[:, edges]
         else:
-            edges, one_each, each = timed.places[chosen], chosen, timed.flow.events.rows(chosen)
+            edges, one_each, each = timed.places[chosen], chosen, timed.flow.every.rows(chosen)
             source, target = each.source, each.target
             said["time"] = timed.calendar.column(each.time)
             if each.amount is not None:
