@@ -193,8 +193,8 @@ def read_tables(
         fields["aside"][learn_from] = set_aside(rows.known, np.stack([source, target]))
     return assemble(
         source, target, fields, rows.others, node_ids, kinds=kinds, directed=directed or rows.directed, ours=rows.ours,
-        node_ids=_values(node_ids), duplicates=duplicates, name=_stem(edges) if isinstance(edges, Path) else "",
-        notices=notices,
+        sends=rows.sends, node_ids=_values(node_ids), duplicates=duplicates, notices=notices,
+        name=_stem(edges) if isinstance(edges, Path) else "",
     )  # fmt: skip
 
 
@@ -238,8 +238,9 @@ def read_several(
     relations = []
     for name, each in rows.items():
         source, target, fields = places[name, 0], places[name, 1], each.others.edge_fields(notices)
-        events = each.others.events(source, target) if types[name][0] == types[name][1] else None
-        data = fields["edge_weight"], fields["edge_time"], events, given.edges[name].directed
+        within = types[name][0] == types[name][1]
+        events = each.others.events(source, target) if within and each.sends else None
+        data = fields["edge_weight"], fields["edge_time"], events, given.edges[name].directed and each.sends
         relations.append(Relation(name, types[name], source, target, *data))
     columns_of = {name: each.others for name, each in rows.items()}
     across = [
@@ -275,6 +276,11 @@ class Rows:
     known: pl.Series | None = None  # the column of known cases, if the table has it
     ours: bool = False  # whether hopsight wrote the table
     directed: bool = False  # because such a table says so
+
+    @property
+    def sends(self) -> bool:
+        """Whether the first end of a row sends to the second: not in an undirected table that hopsight wrote."""
+        return self.directed or not self.ours
 
     @classmethod
     def read(
