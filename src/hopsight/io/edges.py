@@ -68,8 +68,10 @@ AMOUNTS = {
     *MONEY, *CURRENCY_NAMES, "quantity", "qty", "fee", "balance", "weight", "score", "rating", "count", "duration",
     "type", "status", "year", "month", "hour", "saldo",
 }  # fmt: skip
+MEASURES = {"bytes", "packets", "size", "duration", "quantity", "qty", "volume"}  # what may be meant as a weight
 MOST_CURRENCIES = 200  # there are some 180
 MOST_NEGATIVE = 0.2  # share of amounts that may be negative, such as refunds
+MOST_BLANK = 0.1  # share of rows without a currency that have the only one of the others
 MOST_RATINGS = 20  # different values of a weight that may be a rating or a count
 _LATIN = re.compile(r"[a-zà-žß]+")
 
@@ -358,7 +360,7 @@ class EdgeColumns:
         names: tuple[str, ...] = ()
         currency = None
         if amount is not None and self.currency is not None:
-            words = rules.as_currencies(self.categories[self.currency])
+            words = self._currencies
             names = tuple(words.unique().sort().to_list())
             places = {name: place for place, name in enumerate(names)}
             currency = words.replace_strict(places, return_dtype=pl.Int64).to_numpy()
@@ -375,17 +377,24 @@ class EdgeColumns:
         return next(iter(named), None) or next(coded, None)
 
     @cached_property
+    def _currencies(self) -> pl.Series:
+        """The currency of each row; the few rows without one have that of all others."""
+        assert self.currency is not None
+        words = rules.as_currencies(self.categories[self.currency])
+        known = words.filter(words != "")
+        is_clear = known.n_unique() == 1 and len(words) - len(known) <= MOST_BLANK * len(words)
+        return words.replace("", known[0]) if is_clear else words
+
+    @cached_property
     def unit(self) -> str | None:
-        """The currency of all amounts, as their cells or the name of their column say."""
-        return None if self.amount is None else self.units.get(self.amount) or rules.currency_in(self.amount)
+        """The currency of all amounts, as the name of their column or their cells say."""
+        return None if self.amount is None else rules.currency_in(self.amount) or self.units.get(self.amount)
 
     @cached_property
     def _scales(self) -> tuple[str, dict[str, float]]:
         """The most frequent currency, and by what an amount in each currency is multiplied: the ratio of medians."""
         assert self.amount is not None
-        assert self.currency is not None
-        words = rules.as_currencies(self.categories[self.currency])
-        table = pl.DataFrame({"currency": words, "amount": self.numbers[self.amount]})
+        table = pl.DataFrame({"currency": self._currencies, "amount": self.numbers[self.amount]})
         found = table.group_by("currency").agg(pl.len(), pl.col("amount").median())
         found = found.sort("len", "currency", descending=[True, False])
         main, typical = found["currency"][0], found["amount"][0] or 1.0
@@ -403,8 +412,7 @@ class EdgeColumns:
         main, scales = self._scales
         if len(scales) < 2:
             return numbers
-        words = rules.as_currencies(self.categories[self.currency])
-        factor = words.replace_strict(scales, return_dtype=pl.Float64)
+        factor = self._currencies.replace_strict(scales, return_dtype=pl.Float64)
         return (numbers * factor).rename(f"{name} scaled to {main}")
 
     def notice_guesses(self, given: Collection[str | None], notices: list[str] | None) -> None:
@@ -421,15 +429,51 @@ class EdgeColumns:
             notice(
                 f"{what}: {'it counts' if n_negative == 1 else 'they count'} as if the amount were unknown.", notices
             )
-        if self.amount is None or self.currency is None or len(self._scales[1]) < 2:
-            return
-        currencies = sorted(self._scales[1])
-        shown = ", ".join(currencies[:4]) + (", …" if len(currencies) > 4 else "")
-        notice(
-            f"Amounts are in {len(currencies)} currencies ({shown}): each is compared with its own; pass "
-            f"{option('ignore', [self.currency])} to compare them as they are.",
-            notices,
-        )
+        if self.amount is None:
+            self._notice_no_amount(given, notices)
+        else:
+            self._notice_currencies(self.amount, notices)
+
+    def _notice_no_amount(self, given: Collection[str | None], notices: list[str] | None) -> None:
+        """Say why a column that is called like an amount is none, or which other column may be the weight."""
+        money = next((name for name in self.numbers if is_money_name(name) and name not in given), None)
+        measures = [name for name in self.numbers if normalized_name(name).split("_")[-1] in MEASURES]
+        if money is not None:
+            known = self.numbers[money].drop_nulls()
+            n_negative, why = int((known < 0.0).sum()), "its numbers are all the same"
+            if n_negative > MOST_NEGATIVE * len(known):
+                why = (
+                    f"more than {MOST_NEGATIVE:.0%} are negative ({n_negative:,} of {len(known):,}); if a minus means "
+                )
+                why += "that money flows back, swap the ends of these rows and remove it"
+            notice(f"Column {money!r} is not used as the amount of each edge: {why}.", notices)
+        elif self.weight is None and len(measures) == 1:
+            weigh = f"pass {option('weight_column', measures[0])} to weigh edges by it"
+            notice(f"Column {measures[0]!r} is an attribute of edges; {weigh}.", notices)
+
+    def _notice_currencies(self, amount: str, notices: list[str] | None) -> None:
+        """Say what several currencies mean, and which one counts where a column, a name and cells differ."""
+        codes = sorted({*self._currencies}) if self.currency is not None else []
+        if len(codes) > 1:
+            shown = ", ".join(code or "none" for code in codes[:4]) + (", …" if len(codes) > 4 else "")
+            notice(
+                f"Amounts are in {len(codes)} currencies ({shown}): each is compared with its own; pass "
+                f"{option('ignore', [self.currency])} to compare them as they are.",
+                notices,
+            )
+        elif codes and (n_blank := self.categories[self.currency or ""].null_count()):
+            notice(f"Read the currency of {plural(n_blank, 'row')} without one as {codes[0]}.", notices)
+        claims = {
+            f"column {self.currency!r}": {*codes} - {""},
+            f"the name of column {amount!r}": {rules.currency_in(amount)},
+            f"the cells of column {amount!r}": {self.units.get(amount)},
+        }
+        known = [(place, units) for place, units in claims.items() if units and units <= rules.ISO_CURRENCIES]
+        for place, units in known[1:]:
+            (first, counts), unit = known[0], str(min(units, key=str))
+            if not counts <= {unit, *rules.SAME_SIGN.get(unit, "").split()}:
+                what = f"Amounts are in {', '.join(sorted(map(str, counts)))} by {first}, but in {unit} by {place}"
+                notice(f"{what}: {first} counts; correct what is wrong.", notices)
 
 
 def is_money_name(name: str) -> bool:

@@ -388,6 +388,11 @@ CURRENCIES = {
     "$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "₹": "INR", "RS.": "INR", "RS": "INR", "₽": "RUB", "₩": "KRW",
     "₺": "TRY", "R$": "BRL", "ZŁ": "PLN", "KR.": "KR", "円": "JPY", "元": "CNY",
 }  # fmt: skip
+SAME_SIGN = {  # what the sign of a currency may mean as well
+    "USD": "ARS AUD BBD BMD BND BSD BZD CAD CLP COP DOP FJD GYD HKD JMD KYD LRD MXN NAD NZD SGD SRD TTD TWD UYU XCD",
+    "GBP": "EGP FKP GIP LBP SDG SHP SSP SYP",
+    "INR": "LKR MUR NPR PKR SCR",
+}
 _WORDS = r"kr\.?|zł|Rs\.?|S/\.?|B/\.|Kč|Ft|лв\.?|руб\.?|元|円|원"  # where no sign is usual
 _MONEY = rf"(?:(?i:[A-Z]{{0,3}}\p{{Sc}}|{'|'.join(sorted(ISO_CURRENCIES))}|{_WORDS}))"
 _SPACE = "\u00a0\u202f '’"  # between thousands
