@@ -290,6 +290,10 @@ def test_a_second_time_is_not_summed_and_a_footer_is_no_edge(tmp_path: Path) -> 
     graph, notices = loaded(path)
     assert graph.node_ids.tolist() == PEOPLE
     assert "Left out the last row, 'EOF' and '12 records', which has no other cell." in notices
+    rows = [f"{i}|{PEOPLE[i % 5]}|{PEOPLE[i % 5 + 1]}" for i in range(7, 27)]
+    (total := tmp_path / "b.csv").write_text("\n".join(["Nº|from|to", *rows, "TOTAL||"]))
+    said = ["Left out 1 row without a node id, first row 21.", "Column 'Nº' only identifies rows and is left out."]
+    assert [text for text in loaded(total)[1] if text in said] == said
     path.write_text(path.read_text().replace("EOF|12 records", f"{PEOPLE[0]}|{PEOPLE[1]}"))  # a payment, in any row
     assert not any("last row" in each for each in loaded(path)[1])
     assert not [name for name in graph.attribute_names if "Unix" in name and ("sum" in name or "mean" in name)]

@@ -319,9 +319,10 @@ class Rows:
             category = [name for name in given.category if name in others]
             category += _codes(table, others, (*category, given.weight, given.time), notices)
             ours = [name for name in rest if name == DIRECTED]
-            frame = table.read([*names, *others, *aside, *ours], text=[*names, *category, *aside])
+            text = [*names, *category, *aside]
+            frame = table.read([*names, *others, *aside, *ours], text=text)
             frame = frame if ours else _without_footer(frame, names, notices)
-            frame = ids.with_ids(frame, names, typed=table.typed, ours=bool(ours), notices=notices)
+            frame = ids.with_ids(frame, names, typed=table.typed, text=text, ours=bool(ours), notices=notices)
             _notice_copies(frame, [*others, *aside], notices)
             known = frame[aside[0]] if aside else None
             ends = (frame[names[0]], frame[names[1]])
@@ -400,7 +401,7 @@ class NodeRows:
             codes = _codes(table, kept, (*category, *named), notices)
             frame = table.read([id_name, *kept], text=[id_name, *category, *codes])
             frame = frame.with_columns(pl.col(codes).cast(pl.Categorical))
-            frame = ids.with_ids(frame, (id_name,), typed=table.typed, ours=ours, notices=notices)
+            frame = ids.with_ids(frame, (id_name,), typed=table.typed, text=category, ours=ours, notices=notices)
             if not frame.height:
                 raise ValueError("it has a header but no rows")
             if not frame[id_name].is_unique().all():
