@@ -506,6 +506,7 @@ def may_be_codes(words: pl.Series) -> bool:
 
 
 MAX_CATEGORIES = 50
+LEAST_EMPTY, EMPTY_SHARE = 3, 0.05  # empty cells of a column that get an attribute
 MISSING = ("fill", "refuse", "mean")
 MISSING_CATEGORY, OTHER_CATEGORY = "(missing)", "(other)"
 EMPTY_NUMBERS = (  # what people and programs write into an empty number cell
@@ -695,6 +696,15 @@ def check_missing(empty: pl.Series, name: str, missing: str) -> None:
             f"column {name!r}, row {int(empty.arg_true()[0]) + 1} is empty or NaN; fill it in, pass "
             f"{option('ignore', [name])}, or have empty cells filled with {option('missing', 'fill')}"
         )
+
+
+def are_many_empty(n_empty: int, n_cells: int) -> bool:
+    """Return whether empty cells get an attribute; one that few nodes have would make an outlier of each of them.
+
+    >>> are_many_empty(5, 100), are_many_empty(4, 100), are_many_empty(2, 3)
+    (True, False, False)
+    """
+    return n_empty >= max(LEAST_EMPTY, EMPTY_SHARE * n_cells)
 
 
 def check_finite(numbers: pl.Series, reason: str) -> None:
