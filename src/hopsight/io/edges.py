@@ -289,7 +289,9 @@ def _check_matrix(names: Sequence[str], rows: pl.DataFrame) -> None:
         )
 
 
-_TIMELY = re.compile(r"^column\d+$|time|date|_at$|_ts$|stamp")  # names of UNIX times, and without a header
+_TIMELY = re.compile(
+    r"^column\d+$|time|date|stamp|_at(_|$)|(^|_)(ts|epoch)(_|$)"
+)  # names of UNIX times, and without a header
 
 
 @dataclass(frozen=True)
@@ -591,9 +593,11 @@ def _are_figures(column: pl.Series) -> bool:
 
 
 def _are_unix(column: pl.Series) -> bool:
-    """Return whether numbers look like UNIX seconds of our time."""
-    known = column.drop_nulls()
-    return len(known) > 1 and bool(known.is_between(*rules.UNIX).all()) and known.n_unique() > 1
+    """Return whether numbers look like UNIX times of our time, in seconds or a finer unit."""
+    known, unit = column.drop_nulls(), number_unit(column)
+    low, high = rules.UNIX if unit is None else (1e9, rules.UNIX[1])  # 491701234567 is a phone number
+    is_ours = unit != "dates" and bool(rules.in_seconds(known, unit).is_between(low, high).all())
+    return is_ours and len(known) > 1 and known.n_unique() > 1
 
 
 def _find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | None:
@@ -643,6 +647,8 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
         first = rules.filled(column)[0]
         if first.count(":") == 1:
             notice(f"Column {name!r}: read {first!r} as hours and minutes.", notices)
+        if found.time is None and first_known([name], TIME_NAMES):
+            notice(f"Column {name!r} is not the time of each edge: it has times of day without a date.", notices)
         found.numbers[name] = _seconds_of_day(column, notices)
     elif kind.is_numeric() and _TIMELY.search(name.lower()) and _are_unix(column):
         _put_times(column, found, notices)

@@ -145,6 +145,8 @@ _PLAIN = {  # forms that are written in another way before they are read
     r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)": "${1}-${2}-${3}T${4}:${5}:${6}",  # of ISO 8601
     r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)": "${1}-${2}-${3}T${4}:${5}",
     r"(:\d\d(?:\.\d+)?\s*[+-]\d\d)$": "${1}:00",  # of PostgreSQL
+    r"^\s*(\d\d\.\d\d)\.([0-6]\d)([ ,T]|$)": "${1}.20${2}${3}",  # 31.05.24
+    r"^\s*(\d\d\.\d\d)\.([7-9]\d)([ ,T]|$)": "${1}.19${2}${3}",
 }
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _REST = "(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"  # of the name of a month
@@ -302,7 +304,7 @@ def date_pattern(column: pl.Series, order: str | None) -> str:
         return mark.join(f"%{part.upper() if part == 'y' else part}" for part in order)
     if re.search("[A-Za-z]{3}", first.partition(":")[0]):
         return "%d %b %Y"
-    return "%d.%m.%Y" if re.match(_GERMAN_DATE, first) else "%Y/%m/%d" if re.match(r"\d{4}/", first) else "%Y-%m-%d"
+    return "%d.%m.%Y" if re.match(r"\d+\.", first) else "%Y/%m/%d" if re.match(r"\d{4}/", first) else "%Y-%m-%d"
 
 
 def notice_offsets(column: pl.Series, notices: list[str] | None) -> None:
