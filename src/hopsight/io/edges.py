@@ -289,9 +289,7 @@ def _check_matrix(names: Sequence[str], rows: pl.DataFrame) -> None:
         )
 
 
-_TIMELY = re.compile(
-    r"^column\d+$|time|date|stamp|_at(_|$)|(^|_)(ts|epoch)(_|$)"
-)  # names of UNIX times, and without a header
+_TIMELY = re.compile(r"^column\d+$|time|date|stamp|_at(_|$)|(^|_)(ts|epoch)(_|$)")  # names of UNIX times, or none
 
 
 @dataclass(frozen=True)
@@ -362,10 +360,9 @@ class EdgeColumns:
         names: tuple[str, ...] = ()
         currency = None
         if amount is not None and self.currency is not None:
-            words = self._currencies
-            names = tuple(words.unique().sort().to_list())
+            names = tuple(self._currencies.unique().sort().to_list())
             places = {name: place for place, name in enumerate(names)}
-            currency = words.replace_strict(places, return_dtype=pl.Int64).to_numpy()
+            currency = self._currencies.replace_strict(places, return_dtype=pl.Int64).to_numpy()
         elif self.unit is not None:
             names, currency = (self.unit,), np.zeros(source.size, dtype=np.int64)
         dates = self.dated.get(self.time or "", Events.dates)
@@ -427,10 +424,8 @@ class EdgeColumns:
             said = ", ".join(f"{name!r} as the {role}" for role, name in roles.items())
             notice(f"Read column {said} of each edge.", notices)
         if self.amount is not None and (n_negative := int((self.numbers[self.amount] < 0.0).sum())):
-            what = f"{plural(n_negative, 'negative amount')} in column {self.amount!r}"
-            notice(
-                f"{what}: {'it counts' if n_negative == 1 else 'they count'} as if the amount were unknown.", notices
-            )
+            what, one = f"{plural(n_negative, 'negative amount')} in column {self.amount!r}", n_negative == 1
+            notice(f"{what}: {'it counts' if one else 'they count'} as if the amount were unknown.", notices)
         if self.amount is None:
             self._notice_no_amount(given, notices)
         else:
@@ -438,16 +433,13 @@ class EdgeColumns:
 
     def _notice_no_amount(self, given: Collection[str | None], notices: list[str] | None) -> None:
         """Say why a column that is called like an amount is none, or which other column may be the weight."""
-        money = next((name for name in self.numbers if is_money_name(name) and name not in given), None)
-        measures = [name for name in self.numbers if normalized_name(name).split("_")[-1] in MEASURES]
+        names = [name for name in self.numbers if name not in given]
+        money = next(filter(is_money_name, names), None)
+        measures = [name for name in names if normalized_name(name).split("_")[-1] in MEASURES]
         if money is not None:
-            known = self.numbers[money].drop_nulls()
-            n_negative, why = int((known < 0.0).sum()), "its numbers are all the same"
-            if n_negative > MOST_NEGATIVE * len(known):
-                why = (
-                    f"more than {MOST_NEGATIVE:.0%} are negative ({n_negative:,} of {len(known):,}); if a minus means "
-                )
-                why += "that money flows back, swap the ends of these rows and remove it"
+            n_negative, n_known = int((self.numbers[money] < 0.0).sum()), self.numbers[money].count()
+            why = f"{n_negative:,} of {n_known:,} are negative; if a minus means back, swap the two ends and remove it"
+            why = why if n_negative > MOST_NEGATIVE * n_known else "its numbers are all the same"
             notice(f"Column {money!r} is not used as the amount of each edge: {why}.", notices)
         elif self.weight is None and len(measures) == 1:
             weigh = f"pass {option('weight_column', measures[0])} to weigh edges by it"
@@ -458,23 +450,20 @@ class EdgeColumns:
         codes = sorted({*self._currencies}) if self.currency is not None else []
         if len(codes) > 1:
             shown = ", ".join(code or "none" for code in codes[:4]) + (", …" if len(codes) > 4 else "")
+            advice = f"pass {option('ignore', [self.currency])} to compare them as they are"
             notice(
-                f"Amounts are in {len(codes)} currencies ({shown}): each is compared with its own; pass "
-                f"{option('ignore', [self.currency])} to compare them as they are.",
-                notices,
+                f"Amounts are in {len(codes)} currencies ({shown}): each is compared with its own; {advice}.", notices
             )
         elif codes and (n_blank := self.categories[self.currency or ""].null_count()):
             notice(f"Read the currency of {plural(n_blank, 'row')} without one as {codes[0]}.", notices)
-        claims = {
-            f"column {self.currency!r}": {*codes} - {""},
-            f"the name of column {amount!r}": {rules.currency_in(amount)},
-            f"the cells of column {amount!r}": {self.units.get(amount)},
-        }
-        known = [(place, units) for place, units in claims.items() if units and units <= rules.ISO_CURRENCIES]
+        said = ({*codes} - {""}, {rules.currency_in(amount)}, {self.units.get(amount)})  # the first counts
+        places = (f"column {self.currency!r}", f"the name of column {amount!r}", f"the cells of column {amount!r}")
+        known = [each for each in zip(places, said, strict=True) if each[1] and each[1] <= rules.ISO_CURRENCIES]
         for place, units in known[1:]:
-            (first, counts), unit = known[0], str(min(units, key=str))
-            if not counts <= {unit, *rules.SAME_SIGN.get(unit, "").split()}:
-                what = f"Amounts are in {', '.join(sorted(map(str, counts)))} by {first}, but in {unit} by {place}"
+            first, counts = known[0]
+            if not (counts <= units or ("USD" in units and all(str(code) in rules.DOLLARS for code in counts))):
+                one, other = (", ".join(sorted(map(str, each))) for each in (counts, units))
+                what = f"Amounts are in {one} by {first}, but in {other} by {place}"
                 notice(f"{what}: {first} counts; correct what is wrong.", notices)
 
 
@@ -606,11 +595,7 @@ def _find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | N
     if days.dtype != pl.Date and not (days.dtype == pl.String and not days.str.contains(":", literal=True).any()):
         return None
     others = [frame[name] for name in names if name != date]
-    return next((each.name for each in others if each.dtype == pl.Time or _are_clocks(each)), None)
-
-
-def _are_clocks(column: pl.Series) -> bool:
-    return column.dtype == pl.String and are_clocks(column)
+    return next((each.name for each in others if each.dtype == pl.Time or are_clocks(each)), None)
 
 
 def _seconds_of_day(column: pl.Series, notices: list[str] | None) -> pl.Series:
@@ -643,7 +628,7 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
     elif kind.is_integer() and is_code_name(name):
         if _put_categories(column, found, notices):
             notice(f"Column {name!r} holds ids or codes; they are read as categories.", notices)
-    elif _are_clocks(column):
+    elif are_clocks(column):
         first = rules.filled(column)[0]
         if first.count(":") == 1:
             notice(f"Column {name!r}: read {first!r} as hours and minutes.", notices)
@@ -805,9 +790,8 @@ def add_derived(
         matrix = matrix if is_sorted else matrix[place]
         if names:
             fields["derivation"] = Derivation(rows, place, tuple(kinds), tuple(names))
-            words = (
-                kinds if rows.directed else dict.fromkeys(kind if kind == DERIVE[0] else "columns" for kind in kinds)
-            )
+            about = "summaries of their columns"
+            words = dict.fromkeys(kind if rows.directed or kind == DERIVE[0] else about for kind in kinds)
             notice(f"Derived {plural(len(names), 'attribute')} from the edges: {', '.join(words)}.", notices)
         known = fields.get("attributes")
         if known is not None:

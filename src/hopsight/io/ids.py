@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,6 @@ from hopsight.io.rules import check_none, normalized_name
 from hopsight.system.lazy_polars import pl
 
 NO_IDS = ("", "nan", "null", "none", "n/a", "#n/a", "(null)", "\\n")  # what programs write where there is no id
-_WHOLE = r"^(0|-?[1-9]\d{0,17})$"
 WHOLE = r"^([+-]?\d+)\.0*$"  # 5.0 is 5, in tables and in files of labels
 
 
@@ -51,19 +50,12 @@ def as_ids(column: pl.Series, *, typed: bool, exact: bool = False) -> pl.Series:
 
 
 def with_ids(
-    frame: pl.DataFrame,
-    names: Sequence[str],
-    *,
-    typed: bool,
-    text: Collection[str] = (),
-    ours: bool = False,
-    notices: list[str] | None,
+    frame: pl.DataFrame, names: Sequence[str], *, typed: bool, ours: bool = False, notices: list[str] | None
 ) -> pl.DataFrame:
     """Return the rows that have a node id in each of these columns, as :func:`as_ids` returns them.
 
     A row without one, such as a total below a column, is left out with a notice, and so is one that repeats the header,
-    as where two exports were joined. Columns that are whole numbers without such rows are numbers, except those that
-    stay ``text``. Ids in a table of ``ours`` are exact.
+    as where two exports were joined. Ids in a table of ``ours`` are exact.
     """
     if not ours and all(kind == pl.String for kind in frame.dtypes):
         is_name = (pl.col(name).str.strip_chars() == name.strip() for name in frame.columns)
@@ -74,11 +66,10 @@ def with_ids(
             frame = frame.filter(~again)
     frame = frame.with_columns(as_ids(frame[name], typed=typed, exact=ours) for name in names)
     lacking = frame.select(pl.any_horizontal(pl.col(name).is_null() for name in names)).to_series()
-    if lacking.any():
-        notice_missing(int(lacking.sum()), int(lacking.arg_true()[0]), notices)
-        frame = frame.filter(~lacking)
-    texts = (each for each in frame if each.dtype == pl.String and not (ours or each.name in (*names, *text)))
-    return frame.with_columns(each.cast(pl.Int64) for each in texts if each.str.contains(_WHOLE).all())
+    if not lacking.any():
+        return frame
+    notice_missing(int(lacking.sum()), int(lacking.arg_true()[0]), notices)
+    return frame.filter(~lacking)
 
 
 def notice_missing(n_rows: int, first: int, notices: list[str] | None) -> None:
@@ -88,7 +79,7 @@ def notice_missing(n_rows: int, first: int, notices: list[str] | None) -> None:
 
 def notice_alike(ids: pl.Series, notices: list[str] | None) -> None:
     """Say that some ids differ only in form and are different nodes all the same."""
-    for difference in [*_FORMS][1:] if ids.dtype == pl.String else ():
+    for difference in _FORMS if ids.dtype == pl.String else ():
         forms = _FORMS[difference](ids)
         alike = forms.is_duplicated()
         if alike.any():

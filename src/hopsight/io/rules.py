@@ -110,6 +110,8 @@ def is_row_id(column: pl.Series) -> bool:
     Such a column is called like an id and differs in most rows, or it numbers the rows without a gap.
     """
     known = column.drop_nulls()
+    if known.dtype == pl.String and known.str.contains(r"^[1-9]\d{0,17}$").all():  # text in another row, such as TOTAL
+        known = known.cast(pl.Int64)
     n_rows = len(known)
     if n_rows < FEWEST_ROWS or not (known.dtype.is_integer() or known.dtype in (pl.String, pl.Categorical)):
         return False
@@ -230,8 +232,8 @@ def in_figures(words: pl.Series) -> pl.Series:
 
 
 def are_clocks(words: pl.Series) -> bool:
-    """Return whether texts that are not blank are times of day such as 17:30."""
-    return nearly_all(_clocks(filled(words)))
+    """Return whether values are texts, and those that are not blank are times of day such as 17:30."""
+    return words.dtype == pl.String and nearly_all(_clocks(filled(words)))
 
 
 def _clocks(words: pl.Series) -> pl.Series:
@@ -390,11 +392,7 @@ CURRENCIES = {
     "$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "₹": "INR", "RS.": "INR", "RS": "INR", "₽": "RUB", "₩": "KRW",
     "₺": "TRY", "R$": "BRL", "ZŁ": "PLN", "KR.": "KR", "円": "JPY", "元": "CNY",
 }  # fmt: skip
-SAME_SIGN = {  # what the sign of a currency may mean as well
-    "USD": "ARS AUD BBD BMD BND BSD BZD CAD CLP COP DOP FJD GYD HKD JMD KYD LRD MXN NAD NZD SGD SRD TTD TWD UYU XCD",
-    "GBP": "EGP FKP GIP LBP SDG SHP SSP SYP",
-    "INR": "LKR MUR NPR PKR SCR",
-}
+DOLLARS = "USD ARS AUD BBD BSD BZD CAD CLP COP DOP FJD HKD JMD MXN NAD NZD SGD TTD TWD UYU XCD"  # all have the sign $
 _WORDS = r"kr\.?|zł|Rs\.?|S/\.?|B/\.|Kč|Ft|лв\.?|руб\.?|元|円|원"  # where no sign is usual
 _MONEY = rf"(?:(?i:[A-Z]{{0,3}}\p{{Sc}}|{'|'.join(sorted(ISO_CURRENCIES))}|{_WORDS}))"
 _SPACE = "\u00a0\u202f '’"  # between thousands
@@ -701,11 +699,7 @@ def check_missing(empty: pl.Series, name: str, missing: str) -> None:
 
 
 def are_many_empty(n_empty: int, n_cells: int) -> bool:
-    """Return whether empty cells get an attribute; one that few nodes have would make an outlier of each of them.
-
-    >>> are_many_empty(5, 100), are_many_empty(4, 100), are_many_empty(2, 3)
-    (True, False, False)
-    """
+    """Return whether empty cells get an attribute; one that few nodes have would make an outlier of each of them."""
     return n_empty >= max(LEAST_EMPTY, EMPTY_SHARE * n_cells)
 
 

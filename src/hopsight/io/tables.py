@@ -192,9 +192,9 @@ def read_tables(
     if rows.known is not None and learn_from not in fields.setdefault("aside", {}):
         fields["aside"][learn_from] = set_aside(rows.known, np.stack([source, target]))
     return assemble(
-        source, target, fields, rows.others, node_ids, kinds=kinds, directed=directed or rows.directed, ours=rows.ours,
-        sends=rows.sends, node_ids=_values(node_ids), duplicates=duplicates, notices=notices,
-        name=_stem(edges) if isinstance(edges, Path) else "",
+        source, target, fields, rows.others, node_ids, kinds=kinds, directed=directed or bool(rows.directed),
+        ours=rows.ours, sends=rows.directed is not False, node_ids=_values(node_ids), duplicates=duplicates,
+        name=_stem(edges) if isinstance(edges, Path) else "", notices=notices,
     )  # fmt: skip
 
 
@@ -238,9 +238,9 @@ def read_several(
     relations = []
     for name, each in rows.items():
         source, target, fields = places[name, 0], places[name, 1], each.others.edge_fields(notices)
-        within = types[name][0] == types[name][1]
-        events = each.others.events(source, target) if within and each.sends else None
-        data = fields["edge_weight"], fields["edge_time"], events, given.edges[name].directed and each.sends
+        sends = each.directed is not False
+        events = each.others.events(source, target) if sends and types[name][0] == types[name][1] else None
+        data = fields["edge_weight"], fields["edge_time"], events, sends and given.edges[name].directed
         relations.append(Relation(name, types[name], source, target, *data))
     columns_of = {name: each.others for name, each in rows.items()}
     across = [
@@ -275,12 +275,7 @@ class Rows:
     others: EdgeColumns
     known: pl.Series | None = None  # the column of known cases, if the table has it
     ours: bool = False  # whether hopsight wrote the table
-    directed: bool = False  # because such a table says so
-
-    @property
-    def sends(self) -> bool:
-        """Whether the first end of a row sends to the second: not in an undirected table that hopsight wrote."""
-        return self.directed or not self.ours
+    directed: bool | None = None  # as such a table says; in others, the first end of a row sends to the second
 
     @classmethod
     def read(
@@ -319,10 +314,9 @@ class Rows:
             category = [name for name in given.category if name in others]
             category += _codes(table, others, (*category, given.weight, given.time), notices)
             ours = [name for name in rest if name == DIRECTED]
-            text = [*names, *category, *aside]
-            frame = table.read([*names, *others, *aside, *ours], text=text)
+            frame = table.read([*names, *others, *aside, *ours], text=[*names, *category, *aside])
             frame = frame if ours else _without_footer(frame, names, notices)
-            frame = ids.with_ids(frame, names, typed=table.typed, text=text, ours=bool(ours), notices=notices)
+            frame = ids.with_ids(frame, names, typed=table.typed, ours=bool(ours), notices=notices)
             _notice_copies(frame, [*others, *aside], notices)
             known = frame[aside[0]] if aside else None
             ends = (frame[names[0]], frame[names[1]])
@@ -401,7 +395,7 @@ class NodeRows:
             codes = _codes(table, kept, (*category, *named), notices)
             frame = table.read([id_name, *kept], text=[id_name, *category, *codes])
             frame = frame.with_columns(pl.col(codes).cast(pl.Categorical))
-            frame = ids.with_ids(frame, (id_name,), typed=table.typed, text=category, ours=ours, notices=notices)
+            frame = ids.with_ids(frame, (id_name,), typed=table.typed, ours=ours, notices=notices)
             if not frame.height:
                 raise ValueError("it has a header but no rows")
             if not frame[id_name].is_unique().all():
