@@ -71,7 +71,7 @@ AMOUNTS = {
 MEASURES = {"bytes", "packets", "size", "duration", "quantity", "qty", "volume"}  # what may be meant as a weight
 MOST_CURRENCIES = 200  # there are some 180
 MOST_NEGATIVE = 0.2  # share of amounts that may be negative, such as refunds
-MOST_BLANK = 0.1  # share of rows without a currency that have the only one of the others
+LEAST_NAMED = 0.9  # share of rows with a currency, if the others have the same one
 MOST_RATINGS = 20  # different values of a weight that may be a rating or a count
 _LATIN = re.compile(r"[a-zà-žß]+")
 
@@ -381,7 +381,7 @@ class EdgeColumns:
         assert self.currency is not None
         words = rules.as_currencies(self.categories[self.currency])
         known = words.filter(words != "")
-        is_clear = known.n_unique() == 1 and len(words) - len(known) <= MOST_BLANK * len(words)
+        is_clear = known.n_unique() == 1 and len(known) >= LEAST_NAMED * len(words)
         return words.replace("", known[0]) if is_clear else words
 
     @cached_property
@@ -438,7 +438,7 @@ class EdgeColumns:
         measures = [name for name in names if normalized_name(name).split("_")[-1] in MEASURES]
         if money is not None:
             n_negative, n_known = int((self.numbers[money] < 0.0).sum()), self.numbers[money].count()
-            why = f"{n_negative:,} of {n_known:,} are negative; if a minus means back, swap the two ends and remove it"
+            why = f"{n_negative:,} of {n_known:,} are negative; if minus is the other direction, swap the ends instead"
             why = why if n_negative > MOST_NEGATIVE * n_known else "its numbers are all the same"
             notice(f"Column {money!r} is not used as the amount of each edge: {why}.", notices)
         elif self.weight is None and len(measures) == 1:
@@ -451,9 +451,8 @@ class EdgeColumns:
         if len(codes) > 1:
             shown = ", ".join(code or "none" for code in codes[:4]) + (", …" if len(codes) > 4 else "")
             advice = f"pass {option('ignore', [self.currency])} to compare them as they are"
-            notice(
-                f"Amounts are in {len(codes)} currencies ({shown}): each is compared with its own; {advice}.", notices
-            )
+            many = f"Amounts are in {len(codes)} currencies ({shown})"
+            notice(f"{many}: each is compared with its own; {advice}.", notices)
         elif codes and (n_blank := self.categories[self.currency or ""].null_count()):
             notice(f"Read the currency of {plural(n_blank, 'row')} without one as {codes[0]}.", notices)
         said = ({*codes} - {""}, {rules.currency_in(amount)}, {self.units.get(amount)})  # the first counts
