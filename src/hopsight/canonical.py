@@ -33,7 +33,8 @@ def canonical_adjacency(adjacency: Any, directed: bool) -> tuple[Any, int]:
     matrix: Any = adjacency if sp.issparse(adjacency) else np.atleast_2d(np.asarray(adjacency))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         hint = "; of an edge index make a graph with AttributedGraph.from_edges(*edge_index, attributes)"
-        hint = hint if matrix.shape[0] == 2 else ""
+        pairs = "; of pairs of nodes make a table, polars.DataFrame(pairs, schema=['source', 'target'], orient='row')"
+        hint = hint if matrix.shape[0] == 2 else pairs if matrix.shape[1:] == (2,) else ""
         raise ValueError(f"the adjacency matrix must be square, got shape {matrix.shape}{hint}")
     if sp.issparse(matrix) and matrix.format not in ("coo", "csr", "csc"):
         matrix = matrix.tocsr()

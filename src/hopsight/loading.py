@@ -100,8 +100,8 @@ def load(
     header
         Whether the first line of a text edge list holds names; by default hopsight judges by the other lines.
     missing
-        ``"fill"`` empty cells of numbers with the mean and flag them in another attribute, fill them without a flag
-        (``"mean"``), or ``"refuse"`` them.
+        ``"fill"`` empty cells of numbers with the mean and flag them in another attribute if they are at least 5% of
+        the column, fill them without a flag (``"mean"``), or ``"refuse"`` them.
     rank_unknown
         Rank and flag nodes that are in edges but have no row in the node table as well. By default they come last: they
         have no attributes to be judged by (``graph.known`` says which nodes have a row).

@@ -79,10 +79,15 @@ def test_equally_long_lists_become_one_column_per_entry() -> None:
     "values", [["1", "", "3"], ["1", "NA", "3"], ["1", "nan", "3"], [1.0, None, 3.0], [1.0, np.nan, 3.0]]
 )
 def test_empty_numbers_are_filled_and_flagged_or_refused_or_get_the_mean(values: Any) -> None:
-    names, columns, notices = encoded("age", values)
-    assert (names, columns) == (["age", "age=(missing)"], [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]])
+    """A flag that few nodes have would make an outlier of each: 3 empty cells of 60 are flagged, 3 of 61 are not."""
     mean = "Filled empty cells with the mean of the column"
-    assert notices == [f"{mean} and flagged them as '…=(missing)': 1 in 'age'."]
+    names, columns, notices = encoded("age", values * 3 + [values[0], values[2]] * 25 + [values[0]])
+    assert (names, columns[0][1]) == (["age", "age=(missing)"], 113 / 57)
+    assert columns[1] == [0.0, 1.0, 0.0] * 3 + [0.0] * 51
+    assert notices == [f"{mean} and flagged them as '…=(missing)': 3 in 'age'."]
+    names, columns, notices = encoded("age", values * 3 + [values[0], values[2]] * 26)
+    assert (names, columns[0][:3]) == (["age"], [1.0, 2.0, 3.0])
+    assert notices == [f"{mean} without a flag, because they are few: 3 in 'age'."]
     with pytest.raises(ValueError, match="column 'age', row 2 is empty or NaN"):
         encoded("age", values, missing="refuse")
     names, columns, notices = encoded("age", values, missing="mean")
@@ -94,9 +99,11 @@ def test_empty_numbers_are_filled_and_flagged_or_refused_or_get_the_mean(values:
 def test_empty_categories_are_refused_or_get_a_category_of_their_own(values: Any) -> None:
     with pytest.raises(ValueError, match="column 'city', row 2 is empty"):
         encoded("city", values, missing="refuse")
-    names, columns, _ = encoded("city", values)
-    assert names == ["city=(missing)", "city=a", "city=b"]
-    assert columns[0] == [0, 1, 0]
+    names, columns, notices = encoded("city", values * 3)
+    assert (names, columns[0]) == (["city=(missing)", "city=a", "city=b"], [0, 1, 0] * 3)
+    assert notices == ["Column 'city': gave 3 empty cells the category (missing)."]
+    said = ["Column 'city': gave 1 empty cell no category."]
+    assert encoded("city", values) == (["city=a", "city=b"], [[1, 0, 0], [0, 0, 1]], said)
 
 
 @pytest.mark.parametrize("missing", ["refuse", "mean"])
@@ -137,13 +144,10 @@ def test_numbers_that_only_tell_rows_apart_are_left_out() -> None:
 
 def test_dates_become_days_since_1970() -> None:
     assert encoded("born", [date(1970, 1, 2), date(1971, 1, 1)])[1] == [[1.0, 365.0]]
-    assert encoded("born", [date(1970, 1, 2), None])[0] == ["born, days since 1970", "born=(missing)"]
+    assert encoded("born", [date(1970, 1, 2), None] * 3)[0] == ["born, days since 1970", "born=(missing)"]
     assert encoded("born", ["1970-01-02", "1.1.1971"])[0] == ["born, days since 1970"]
     assert encoded("born", ["1970-01-02", "1970-01-01 12:00"])[1] == [[1.0, 0.5]]
-    assert encoded("born", ["2.1.1970", ""])[:2] == (
-        ["born, days since 1970", "born=(missing)"],
-        [[1.0, 1.0], [0.0, 1.0]],
-    )
+    assert encoded("born", ["2.1.1970", ""])[:2] == (["born, days since 1970"], [[1.0, 1.0]])
 
 
 def test_numeric_codes_can_be_declared_categories_and_rare_ones_share_one() -> None:

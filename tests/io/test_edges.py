@@ -240,6 +240,27 @@ def test_the_currency_is_known_by_the_codes_in_a_column_a_header_or_the_cells(
     assert load(rows, notices=[]).events.currencies == unit
 
 
+DOLLARS = ["$1.5", "$2.5", "$3.5", "$4.5"] * 3
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"amount": DOLLARS, "currency": "EUR"}, "EUR by column 'currency', but in USD by the cells of column"),
+        ({"amount_usd": range(12), "currency": "EUR"}, "by the name of column 'amount_usd': column 'currency' counts"),
+        ({"Betrag (EUR)": DOLLARS}, "EUR by the name of column 'Betrag (EUR)', but in USD by the cells"),
+        ({"amount": [1.5, -2.5, 3.5, 4.5] * 3}, "'amount' is not used as the amount of each edge: 3 of 12 are neg"),
+        ({"amount": [5.0] * 12}, "'amount' is not used as the amount of each edge: its numbers are all the same."),
+        ({"bytes": range(12)}, "Column 'bytes' is an attribute of edges; pass weight_column='bytes' to weigh edges"),
+        ({"time": ["10:31", "10:32"] * 6}, "is not the time of each edge: it has times of day without a date"),
+        ({"amount": range(12), "currency": ["EUR"] * 11 + [""]}, "Read the currency of 1 row without one as EUR."),
+    ],
+)  # fmt: skip
+def test_what_is_no_amount_and_which_currency_counts_is_said(columns: dict[str, Any], said: str) -> None:
+    load(pl.DataFrame({"source": list("abca") * 3, "target": list("bcac") * 3, **columns}), notices=(notices := []))
+    assert sum(said in text for text in notices) == 1
+
+
 def test_numbers_of_payments_and_free_text_are_left_out_unless_named() -> None:
     """What hardly ever repeats says nothing about a node; copies of a row are named, because they count twice."""
     rows = pl.DataFrame(

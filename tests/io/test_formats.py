@@ -80,6 +80,7 @@ def check_conversions(seed: int, folder: Path) -> None:
             assert not [text for text in notices if "formulas" not in text], "nothing of this graph is lost"
             found = io.read(folder / f"{files}{suffix}", notices=[])
             assert facts(found) == facts(graph), (seed, before, after, suffix)
+            assert graph.directed or found.events is None, "nobody sends along an undirected edge"
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -45,6 +45,7 @@ def test_words_for_a_missing_id_are_no_node(tmp_path: Path, suffix: str) -> None
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
+        (["K2", "k2", "x"], "2 node ids, such as 'K2' and 'k2', differ only in upper and lower case"),
         (["001", "1", "x"], "2 node ids, such as '001' and '1', differ only in leading zeros"),
         (["DE00 01", "DE0001", "x"], "such as 'DE00 01' and 'DE0001', differ only in spaces, commas, quotes or a plus"),
         (["Zo\u00eb", "Zoe\u0308", "x"], "differ only in how accents are encoded and are read as different nodes"),

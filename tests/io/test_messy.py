@@ -41,6 +41,9 @@ def loaded(path: Path, **options: object) -> tuple[AttributedGraph, list[str]]:
         ("from,to,timestamp", "{a},{b},{i}709251200000", None, None),
         ("from,to,ts", "{a},{b},17092512{i:02}000", MARCH, 1.0),
         ("from,to,ts", "{a},{b},17092512{i:02}000000", MARCH, 1.0),
+        ("from,to,ts_ms", "{a},{b},17092512{i:02}000", MARCH, 1.0),
+        ("from,to,epoch_us", "{a},{b},17092512{i:02}000000", MARCH, 1.0),
+        ("from,to,when", "{a},{b},{day:02}.03.24", MARCH, DAY),
         ("from,to,date,time", "{a},{b},2024-03-{day:02},12:30", MARCH + 12.5 * 3600, DAY),
         ("", "{a},{b},17092512{i:02}", MARCH, 1.0),
     ],
@@ -290,6 +293,10 @@ def test_a_second_time_is_not_summed_and_a_footer_is_no_edge(tmp_path: Path) -> 
     graph, notices = loaded(path)
     assert graph.node_ids.tolist() == PEOPLE
     assert "Left out the last row, 'EOF' and '12 records', which has no other cell." in notices
+    rows = [f"{i}|{PEOPLE[i % 5]}|{PEOPLE[i % 5 + 1]}" for i in range(7, 27)]
+    (total := tmp_path / "b.csv").write_text("\n".join(["Nº|from|to", *rows, "TOTAL||"]))
+    said = ["Left out 1 row without a node id, first row 21.", "Column 'Nº' only identifies rows and is left out."]
+    assert [text for text in loaded(total)[1] if text in said] == said
     path.write_text(path.read_text().replace("EOF|12 records", f"{PEOPLE[0]}|{PEOPLE[1]}"))  # a payment, in any row
     assert not any("last row" in each for each in loaded(path)[1])
     assert not [name for name in graph.attribute_names if "Unix" in name and ("sum" in name or "mean" in name)]

@@ -68,8 +68,10 @@ AMOUNTS = {
     *MONEY, *CURRENCY_NAMES, "quantity", "qty", "fee", "balance", "weight", "score", "rating", "count", "duration",
     "type", "status", "year", "month", "hour", "saldo",
 }  # fmt: skip
+MEASURES = {"bytes", "packets", "size", "duration", "quantity", "qty", "volume"}  # what may be meant as a weight
 MOST_CURRENCIES = 200  # there are some 180
 MOST_NEGATIVE = 0.2  # share of amounts that may be negative, such as refunds
+LEAST_NAMED = 0.9  # share of rows with a currency, if the others have the same one
 MOST_RATINGS = 20  # different values of a weight that may be a rating or a count
 _LATIN = re.compile(r"[a-zà-žß]+")
 
@@ -287,7 +289,7 @@ def _check_matrix(names: Sequence[str], rows: pl.DataFrame) -> None:
         )
 
 
-_TIMELY = re.compile(r"^column\d+$|time|date|_at$|_ts$|stamp")  # names of UNIX times, and without a header
+_TIMELY = re.compile(r"^column\d+$|time|date|stamp|_at(_|$)|(^|_)(ts|epoch)(_|$)")  # names of UNIX times, or none
 
 
 @dataclass(frozen=True)
@@ -358,10 +360,9 @@ class EdgeColumns:
         names: tuple[str, ...] = ()
         currency = None
         if amount is not None and self.currency is not None:
-            words = rules.as_currencies(self.categories[self.currency])
-            names = tuple(words.unique().sort().to_list())
+            names = tuple(self._currencies.unique().sort().to_list())
             places = {name: place for place, name in enumerate(names)}
-            currency = words.replace_strict(places, return_dtype=pl.Int64).to_numpy()
+            currency = self._currencies.replace_strict(places, return_dtype=pl.Int64).to_numpy()
         elif self.unit is not None:
             names, currency = (self.unit,), np.zeros(source.size, dtype=np.int64)
         dates = self.dated.get(self.time or "", Events.dates)
@@ -375,17 +376,24 @@ class EdgeColumns:
         return next(iter(named), None) or next(coded, None)
 
     @cached_property
+    def _currencies(self) -> pl.Series:
+        """The currency of each row; the few rows without one have that of all others."""
+        assert self.currency is not None
+        words = rules.as_currencies(self.categories[self.currency])
+        known = words.filter(words != "")
+        is_clear = known.n_unique() == 1 and len(known) >= LEAST_NAMED * len(words)
+        return words.replace("", known[0]) if is_clear else words
+
+    @cached_property
     def unit(self) -> str | None:
-        """The currency of all amounts, as their cells or the name of their column say."""
-        return None if self.amount is None else self.units.get(self.amount) or rules.currency_in(self.amount)
+        """The currency of all amounts, as the name of their column or their cells say."""
+        return None if self.amount is None else rules.currency_in(self.amount) or self.units.get(self.amount)
 
     @cached_property
     def _scales(self) -> tuple[str, dict[str, float]]:
         """The most frequent currency, and by what an amount in each currency is multiplied: the ratio of medians."""
         assert self.amount is not None
-        assert self.currency is not None
-        words = rules.as_currencies(self.categories[self.currency])
-        table = pl.DataFrame({"currency": words, "amount": self.numbers[self.amount]})
+        table = pl.DataFrame({"currency": self._currencies, "amount": self.numbers[self.amount]})
         found = table.group_by("currency").agg(pl.len(), pl.col("amount").median())
         found = found.sort("len", "currency", descending=[True, False])
         main, typical = found["currency"][0], found["amount"][0] or 1.0
@@ -403,8 +411,7 @@ class EdgeColumns:
         main, scales = self._scales
         if len(scales) < 2:
             return numbers
-        words = rules.as_currencies(self.categories[self.currency])
-        factor = words.replace_strict(scales, return_dtype=pl.Float64)
+        factor = self._currencies.replace_strict(scales, return_dtype=pl.Float64)
         return (numbers * factor).rename(f"{name} scaled to {main}")
 
     def notice_guesses(self, given: Collection[str | None], notices: list[str] | None) -> None:
@@ -417,19 +424,46 @@ class EdgeColumns:
             said = ", ".join(f"{name!r} as the {role}" for role, name in roles.items())
             notice(f"Read column {said} of each edge.", notices)
         if self.amount is not None and (n_negative := int((self.numbers[self.amount] < 0.0).sum())):
-            what = f"{plural(n_negative, 'negative amount')} in column {self.amount!r}"
-            notice(
-                f"{what}: {'it counts' if n_negative == 1 else 'they count'} as if the amount were unknown.", notices
-            )
-        if self.amount is None or self.currency is None or len(self._scales[1]) < 2:
-            return
-        currencies = sorted(self._scales[1])
-        shown = ", ".join(currencies[:4]) + (", …" if len(currencies) > 4 else "")
-        notice(
-            f"Amounts are in {len(currencies)} currencies ({shown}): each is compared with its own; pass "
-            f"{option('ignore', [self.currency])} to compare them as they are.",
-            notices,
-        )
+            what, one = f"{plural(n_negative, 'negative amount')} in column {self.amount!r}", n_negative == 1
+            notice(f"{what}: {'it counts' if one else 'they count'} as if the amount were unknown.", notices)
+        if self.amount is None:
+            self._notice_no_amount(given, notices)
+        else:
+            self._notice_currencies(self.amount, notices)
+
+    def _notice_no_amount(self, given: Collection[str | None], notices: list[str] | None) -> None:
+        """Say why a column that is called like an amount is none, or which other column may be the weight."""
+        names = [name for name in self.numbers if name not in given]
+        money = next(filter(is_money_name, names), None)
+        measures = [name for name in names if normalized_name(name).split("_")[-1] in MEASURES]
+        if money is not None:
+            n_negative, n_known = int((self.numbers[money] < 0.0).sum()), self.numbers[money].count()
+            why = f"{n_negative:,} of {n_known:,} are negative; if minus is the other direction, swap the ends instead"
+            why = why if n_negative > MOST_NEGATIVE * n_known else "its numbers are all the same"
+            notice(f"Column {money!r} is not used as the amount of each edge: {why}.", notices)
+        elif self.weight is None and len(measures) == 1:
+            weigh = f"pass {option('weight_column', measures[0])} to weigh edges by it"
+            notice(f"Column {measures[0]!r} is an attribute of edges; {weigh}.", notices)
+
+    def _notice_currencies(self, amount: str, notices: list[str] | None) -> None:
+        """Say what several currencies mean, and which one counts where a column, a name and cells differ."""
+        codes = sorted({*self._currencies}) if self.currency is not None else []
+        if len(codes) > 1:
+            shown = ", ".join(code or "none" for code in codes[:4]) + (", …" if len(codes) > 4 else "")
+            advice = f"pass {option('ignore', [self.currency])} to compare them as they are"
+            many = f"Amounts are in {len(codes)} currencies ({shown})"
+            notice(f"{many}: each is compared with its own; {advice}.", notices)
+        elif codes and (n_blank := self.categories[self.currency or ""].null_count()):
+            notice(f"Read the currency of {plural(n_blank, 'row')} without one as {codes[0]}.", notices)
+        said = ({*codes} - {""}, {rules.currency_in(amount)}, {self.units.get(amount)})  # the first counts
+        places = (f"column {self.currency!r}", f"the name of column {amount!r}", f"the cells of column {amount!r}")
+        known = [each for each in zip(places, said, strict=True) if each[1] and each[1] <= rules.ISO_CURRENCIES]
+        for place, units in known[1:]:
+            first, counts = known[0]
+            if not (counts <= units or ("USD" in units and all(str(code) in rules.DOLLARS for code in counts))):
+                one, other = (", ".join(sorted(map(str, each))) for each in (counts, units))
+                what = f"Amounts are in {one} by {first}, but in {other} by {place}"
+                notice(f"{what}: {first} counts; correct what is wrong.", notices)
 
 
 def is_money_name(name: str) -> bool:
@@ -547,9 +581,11 @@ def _are_figures(column: pl.Series) -> bool:
 
 
 def _are_unix(column: pl.Series) -> bool:
-    """Return whether numbers look like UNIX seconds of our time."""
-    known = column.drop_nulls()
-    return len(known) > 1 and bool(known.is_between(*rules.UNIX).all()) and known.n_unique() > 1
+    """Return whether numbers look like UNIX times of our time, in seconds or a finer unit."""
+    known, unit = column.drop_nulls(), number_unit(column)
+    low, high = rules.UNIX if unit is None else (1e9, rules.UNIX[1])  # 491701234567 is a phone number
+    is_ours = unit != "dates" and bool(rules.in_seconds(known, unit).is_between(low, high).all())
+    return is_ours and len(known) > 1 and known.n_unique() > 1
 
 
 def _find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | None:
@@ -558,11 +594,7 @@ def _find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | N
     if days.dtype != pl.Date and not (days.dtype == pl.String and not days.str.contains(":", literal=True).any()):
         return None
     others = [frame[name] for name in names if name != date]
-    return next((each.name for each in others if each.dtype == pl.Time or _are_clocks(each)), None)
-
-
-def _are_clocks(column: pl.Series) -> bool:
-    return column.dtype == pl.String and are_clocks(column)
+    return next((each.name for each in others if each.dtype == pl.Time or are_clocks(each)), None)
 
 
 def _seconds_of_day(column: pl.Series, notices: list[str] | None) -> pl.Series:
@@ -595,10 +627,12 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
     elif kind.is_integer() and is_code_name(name):
         if _put_categories(column, found, notices):
             notice(f"Column {name!r} holds ids or codes; they are read as categories.", notices)
-    elif _are_clocks(column):
+    elif are_clocks(column):
         first = rules.filled(column)[0]
         if first.count(":") == 1:
             notice(f"Column {name!r}: read {first!r} as hours and minutes.", notices)
+        if found.time is None and first_known([name], TIME_NAMES):
+            notice(f"Column {name!r} is not the time of each edge: it has times of day without a date.", notices)
         found.numbers[name] = _seconds_of_day(column, notices)
     elif kind.is_numeric() and _TIMELY.search(name.lower()) and _are_unix(column):
         _put_times(column, found, notices)
@@ -755,9 +789,8 @@ def add_derived(
         matrix = matrix if is_sorted else matrix[place]
         if names:
             fields["derivation"] = Derivation(rows, place, tuple(kinds), tuple(names))
-            words = (
-                kinds if rows.directed else dict.fromkeys(kind if kind == DERIVE[0] else "columns" for kind in kinds)
-            )
+            about = "summaries of their columns"
+            words = dict.fromkeys(kind if rows.directed or kind == DERIVE[0] else about for kind in kinds)
             notice(f"Derived {plural(len(names), 'attribute')} from the edges: {', '.join(words)}.", notices)
         known = fields.get("attributes")
         if known is not None:

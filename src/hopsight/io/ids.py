@@ -79,7 +79,7 @@ def notice_missing(n_rows: int, first: int, notices: list[str] | None) -> None:
 
 def notice_alike(ids: pl.Series, notices: list[str] | None) -> None:
     """Say that some ids differ only in form and are different nodes all the same."""
-    for difference in [*_FORMS][1:] if ids.dtype == pl.String else ():
+    for difference in _FORMS if ids.dtype == pl.String else ():
         forms = _FORMS[difference](ids)
         alike = forms.is_duplicated()
         if alike.any():

@@ -81,8 +81,8 @@ def encode(
     columns
         Series of ``n_rows`` values each, consumed one at a time.
     missing, category
-        As for :func:`hopsight.load`. Empty categories get a category of their own; beyond 50 values of a ``category``,
-        the rarest ones share one.
+        As for :func:`hopsight.load`. Empty categories get a category of their own unless they are few; beyond 50 values
+        of a ``category``, the rarest ones share one.
     types
         The type of each node, if there are several: empty cells are filled with the mean of the node's own type.
     ours
@@ -193,9 +193,9 @@ def _plan_numbers(column: pl.Series, how: str, missing: str) -> Plan:
             raise ValueError(f"column {numbers.name!r} is empty; pass {option('ignore', [numbers.name])}")
         is_date = rules.is_dates(how) or isinstance(column.dtype, pl.Date | pl.Datetime)
         names.append(f"{numbers.name}{rules.SINCE_1970}" if is_date else numbers.name)
-        if n_empty and missing == "fill":
+        flagged.append(missing == "fill" and rules.are_many_empty(n_empty, len(numbers)))
+        if flagged[-1]:
             names.append(f"{numbers.name}={MISSING_CATEGORY}")
-        flagged.append(bool(n_empty) and missing == "fill")
         mean: Any = (numbers.drop_nulls().sort() if n_empty else numbers).mean()  # the same to the bit in any order
         fill.append(mean)
         n_all += n_empty
@@ -212,14 +212,16 @@ def _plan_categories(
     if declared and len(values) > MAX_CATEGORIES:
         values = [*values[: MAX_CATEGORIES - 1], OTHER_CATEGORY]
     n_empty = words.null_count()
-    n_values = len(counts) + bool(n_empty)
+    own = [MISSING_CATEGORY] if rules.are_many_empty(n_empty, len(words)) else []
+    n_values = len(counts) + len(own)
     if n_values > MAX_CATEGORIES and not declared:
         rules.leave_out(name, f"has {n_values:,} different values (more than {MAX_CATEGORIES})", notices)
         return None
     if n_empty:
         rules.check_missing(words.is_null(), name, missing)
-        notice(f"Column {name!r}: gave {plural(n_empty, 'empty cell')} the category {MISSING_CATEGORY}.", notices)
-    values = sorted({*values, *([MISSING_CATEGORY] if n_empty else [])})
+        given = f"the category {MISSING_CATEGORY}" if own else "no category"
+        notice(f"Column {name!r}: gave {plural(n_empty, 'empty cell')} {given}.", notices)
+    values = sorted({*values, *own})
     return Plan(name, "categories", [f"{name}={value}" for value in values], values)
 
 
@@ -229,7 +231,7 @@ def encode_column(column: pl.Series, plan: Plan, types: Sequence[str] | None = N
     A value that no planned row had is no category, and a cell that was to be a number and is not is empty.
     """
     if plan.how == "categories":
-        places = {value: number for number, value in enumerate(plan.values)}
+        places = {MISSING_CATEGORY: None} | {value: number for number, value in enumerate(plan.values)}
         words = as_words(column).fill_null(MISSING_CATEGORY)
         codes = words.replace_strict(places, default=places.get(OTHER_CATEGORY), return_dtype=pl.Int64)
         known = codes.is_not_null().to_numpy()
@@ -279,13 +281,15 @@ def _with_type_means(numbers: pl.Series, types: Sequence[str]) -> pl.Series:
 
 
 def notice_filled(plans: Sequence[Plan], missing: str, notices: list[str] | None, *, typed: bool) -> None:
-    """Say in one line which columns of numbers had empty cells, and what these got."""
-    counts = [f"{plan.n_empty:,} in {plan.column!r}" for plan in plans if plan.n_empty]
-    if counts:
-        flagged = f" and flagged them as '…={MISSING_CATEGORY}'" if missing == "fill" else ""
-        listed = ", ".join([*counts[:MOST_LISTED], *(["…"] if len(counts) > MOST_LISTED else [])])
-        whose = "node's type" if typed else "column"
-        notice(f"Filled empty cells with the mean of the {whose}{flagged}: {listed}.", notices)
+    """Say which columns of numbers had empty cells, and what these got."""
+    marked = f" and flagged them as '…={MISSING_CATEGORY}'"
+    for flagged, how in ((True, marked), (False, " without a flag, because they are few" * (missing == "fill"))):
+        chosen = [plan for plan in plans if plan.n_empty and any(plan.flagged) == flagged]
+        counts = [f"{plan.n_empty:,} in {plan.column!r}" for plan in chosen]
+        if counts:
+            listed = ", ".join([*counts[:MOST_LISTED], *(["…"] if len(counts) > MOST_LISTED else [])])
+            whose = "node's type" if typed else "column"
+            notice(f"Filled empty cells with the mean of the {whose}{how}: {listed}.", notices)
 
 
 def read_flags(column: pl.Series, flags: Mapping[str, int] = LABELS) -> NDArray[np.int8]:

@@ -110,6 +110,8 @@ def is_row_id(column: pl.Series) -> bool:
     Such a column is called like an id and differs in most rows, or it numbers the rows without a gap.
     """
     known = column.drop_nulls()
+    if known.dtype == pl.String and known.str.contains(r"^[1-9]\d{0,17}$").all():  # text in another row, such as TOTAL
+        known = known.cast(pl.Int64)
     n_rows = len(known)
     if n_rows < FEWEST_ROWS or not (known.dtype.is_integer() or known.dtype in (pl.String, pl.Categorical)):
         return False
@@ -145,6 +147,8 @@ _PLAIN = {  # forms that are written in another way before they are read
     r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)": "${1}-${2}-${3}T${4}:${5}:${6}",  # of ISO 8601
     r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)": "${1}-${2}-${3}T${4}:${5}",
     r"(:\d\d(?:\.\d+)?\s*[+-]\d\d)$": "${1}:00",  # of PostgreSQL
+    r"^\s*(\d\d\.\d\d)\.([0-6]\d)([ ,T]|$)": "${1}.20${2}${3}",  # 31.05.24
+    r"^\s*(\d\d\.\d\d)\.([7-9]\d)([ ,T]|$)": "${1}.19${2}${3}",
 }
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _REST = "(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"  # of the name of a month
@@ -228,8 +232,8 @@ def in_figures(words: pl.Series) -> pl.Series:
 
 
 def are_clocks(words: pl.Series) -> bool:
-    """Return whether texts that are not blank are times of day such as 17:30."""
-    return nearly_all(_clocks(filled(words)))
+    """Return whether values are texts, and those that are not blank are times of day such as 17:30."""
+    return words.dtype == pl.String and nearly_all(_clocks(filled(words)))
 
 
 def _clocks(words: pl.Series) -> pl.Series:
@@ -302,7 +306,7 @@ def date_pattern(column: pl.Series, order: str | None) -> str:
         return mark.join(f"%{part.upper() if part == 'y' else part}" for part in order)
     if re.search("[A-Za-z]{3}", first.partition(":")[0]):
         return "%d %b %Y"
-    return "%d.%m.%Y" if re.match(_GERMAN_DATE, first) else "%Y/%m/%d" if re.match(r"\d{4}/", first) else "%Y-%m-%d"
+    return "%d.%m.%Y" if re.match(r"\d+\.", first) else "%Y/%m/%d" if re.match(r"\d{4}/", first) else "%Y-%m-%d"
 
 
 def notice_offsets(column: pl.Series, notices: list[str] | None) -> None:
@@ -388,6 +392,7 @@ CURRENCIES = {
     "$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "₹": "INR", "RS.": "INR", "RS": "INR", "₽": "RUB", "₩": "KRW",
     "₺": "TRY", "R$": "BRL", "ZŁ": "PLN", "KR.": "KR", "円": "JPY", "元": "CNY",
 }  # fmt: skip
+DOLLARS = "USD ARS AUD BBD BSD BZD CAD CLP COP DOP FJD HKD JMD MXN NAD NZD SGD TTD TWD UYU XCD"  # all have the sign $
 _WORDS = r"kr\.?|zł|Rs\.?|S/\.?|B/\.|Kč|Ft|лв\.?|руб\.?|元|円|원"  # where no sign is usual
 _MONEY = rf"(?:(?i:[A-Z]{{0,3}}\p{{Sc}}|{'|'.join(sorted(ISO_CURRENCIES))}|{_WORDS}))"
 _SPACE = "\u00a0\u202f '’"  # between thousands
@@ -501,6 +506,7 @@ def may_be_codes(words: pl.Series) -> bool:
 
 
 MAX_CATEGORIES = 50
+LEAST_EMPTY, EMPTY_SHARE = 3, 0.05  # empty cells of a column that get an attribute
 MISSING = ("fill", "refuse", "mean")
 MISSING_CATEGORY, OTHER_CATEGORY = "(missing)", "(other)"
 EMPTY_NUMBERS = (  # what people and programs write into an empty number cell
@@ -690,6 +696,11 @@ def check_missing(empty: pl.Series, name: str, missing: str) -> None:
             f"column {name!r}, row {int(empty.arg_true()[0]) + 1} is empty or NaN; fill it in, pass "
             f"{option('ignore', [name])}, or have empty cells filled with {option('missing', 'fill')}"
         )
+
+
+def are_many_empty(n_empty: int, n_cells: int) -> bool:
+    """Return whether empty cells get an attribute; one that few nodes have would make an outlier of each of them."""
+    return n_empty >= max(LEAST_EMPTY, EMPTY_SHARE * n_cells)
 
 
 def check_finite(numbers: pl.Series, reason: str) -> None:

@@ -129,7 +129,7 @@ def check_unpacked(n_bytes: int, packed: int, ratio: int = UNPACKED_RATIO) -> No
     check_limit(n_bytes)
     if n_bytes > max(UNPACKED_FREE, ratio * packed):
         raise ValueError(
-            f"its {packed:,} bytes unpack to {n_bytes:,}, an implausible size; store zeros as a sparse matrix"
+            f"its {packed:,} bytes unpack to {n_bytes:,}, an implausible size; unpack it, or store a matrix as sparse"
         )
 
 
@@ -138,7 +138,7 @@ def check_loaded(packed: int, *, n_nodes: int = 0, n_columns: int = 0, n_numbers
 
     >>> check_loaded(1_000, n_nodes=10**9)
     Traceback (most recent call last):
-    ValueError: its 1,000 bytes unpack to 64,000,000,000, an implausible size; store zeros as a sparse matrix
+    ValueError: its 1,000 bytes unpack to 64,000,000,000, an implausible size; unpack it, or store a matrix as sparse
     """
     check_unpacked(NODE_BYTES * n_nodes + COLUMN_BYTES * n_columns + NUMBER_BYTES * n_numbers, packed, LOADED_RATIO)
 

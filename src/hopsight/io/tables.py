@@ -192,9 +192,9 @@ def read_tables(
     if rows.known is not None and learn_from not in fields.setdefault("aside", {}):
         fields["aside"][learn_from] = set_aside(rows.known, np.stack([source, target]))
     return assemble(
-        source, target, fields, rows.others, node_ids, kinds=kinds, directed=directed or rows.directed, ours=rows.ours,
-        node_ids=_values(node_ids), duplicates=duplicates, name=_stem(edges) if isinstance(edges, Path) else "",
-        notices=notices,
+        source, target, fields, rows.others, node_ids, kinds=kinds, directed=directed or bool(rows.directed),
+        ours=rows.ours, sends=rows.directed is not False, node_ids=_values(node_ids), duplicates=duplicates,
+        name=_stem(edges) if isinstance(edges, Path) else "", notices=notices,
     )  # fmt: skip
 
 
@@ -238,8 +238,9 @@ def read_several(
     relations = []
     for name, each in rows.items():
         source, target, fields = places[name, 0], places[name, 1], each.others.edge_fields(notices)
-        events = each.others.events(source, target) if types[name][0] == types[name][1] else None
-        data = fields["edge_weight"], fields["edge_time"], events, given.edges[name].directed
+        sends = each.directed is not False
+        events = each.others.events(source, target) if sends and types[name][0] == types[name][1] else None
+        data = fields["edge_weight"], fields["edge_time"], events, sends and given.edges[name].directed
         relations.append(Relation(name, types[name], source, target, *data))
     columns_of = {name: each.others for name, each in rows.items()}
     across = [
@@ -274,7 +275,7 @@ class Rows:
     others: EdgeColumns
     known: pl.Series | None = None  # the column of known cases, if the table has it
     ours: bool = False  # whether hopsight wrote the table
-    directed: bool = False  # because such a table says so
+    directed: bool | None = None  # as such a table says; in others, the first end of a row sends to the second
 
     @classmethod
     def read(
