@@ -121,10 +121,11 @@ def shortened(value: object, limit: int = 60) -> str:
     """Return the ``repr`` of a value for a message, cut if it is long.
 
     >>> shortened("x" * 100, limit=8)
-    "'xxxxxx…"
+    "'xxxxx…'"
     """
     text = repr(value)
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    end = text[-1] if text[0] == text[-1] else ""  # a quote
+    return text if len(text) <= limit else f"{text[: limit - 1 - len(end)]}…{end}"
 
 
 def _check_number(name: str, value: object) -> None:

@@ -102,7 +102,7 @@ def test_a_graph_judged_again_has_the_same_probabilities(taught: CrossHCM, label
     edges = {"payer": [*source, 240], "payee": [*target, source[0]]}
     order = np.random.default_rng(0).permutation(240)
     ages: list[float | None] = taught.graph_.attributes[order, 0].tolist()
-    nodes = {"id": taught.graph_.node_ids[order].tolist(), "age": [None, *ages[1:]]}
+    nodes = {"id": taught.graph_.node_ids[order].tolist(), "age": [*[None] * 12, *ages[12:]]}
     graph = hs.load(pl.DataFrame(edges), nodes=pl.DataFrame(nodes))
     model = hs.CrossHCM.untrained(seed=0).fit(graph).learn(labels)
     again = model.judge(graph)

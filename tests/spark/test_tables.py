@@ -55,7 +55,7 @@ def test_a_column_in_parts_is_encoded_like_the_whole(name: str, missing: str) ->
 
 def test_cells_after_the_planned_rows_are_read_by_the_plan() -> None:
     """Text among numbers is marked for a refusal, an unknown value is no category, and codes stay codes."""
-    plan = plan_column(pl.Series("age", ["31", "n/a"]))
+    plan = plan_column(pl.Series("age", ["31", "n/a"] * 3))
     assert plan is not None
     assert encode_block(pl.Series(["7", "old", ""]), plan).tolist() == [[7, 0], [np.inf, 1], [31, 1]]
     plan = plan_column(pl.Series("city", ["Oslo", "Bern"]))

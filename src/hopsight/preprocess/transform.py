@@ -247,7 +247,9 @@ def in_order_of(wanted: Sequence[str], attributes: Any, names: Sequence[str]) ->
     if list(names) == list(wanted):
         return attributes
     position = {name: column for column, name in enumerate(names)}
-    coded = {name.partition("=")[0] for name in names if "=" in name or f"{name}=(missing)" in wanted}
+    coded = {name.partition("=")[0] for name in names if "=" in name}
+    plain = {each for name in names for each in (name, name.rpartition(", ")[0])}  # "born" of "born, days since 1970"
+    coded |= {each for each in plain if f"{each}=(missing)" in wanted}
     absent = [name for name in wanted if name not in position]
     missing = [name for name in absent if "=" not in name or name.partition("=")[0] not in coded]
     if missing:
