@@ -88,6 +88,22 @@ def test_a_piece_that_was_processed_is_not_processed_again(begun: tuple, tmp_pat
     assert [row["alert"] for row in told] == [row["alert"] for row in again]
 
 
+@pytest.mark.parametrize("name", ["alerts", "edges", "scores"])
+def test_a_table_that_was_edited_is_left_as_it_is(begun: tuple, tmp_path: Path, name: str) -> None:
+    folder = shutil.copytree(begun[0], tmp_path / "run")
+    one, two, three = write_pieces(begun[1][:60], tmp_path / "pieces", 3)
+    watch(folder, one)
+    with (folder / f"{name}.csv").open("a") as file:
+        file.write("my note\n")
+    mine = (folder / f"{name}.csv").read_bytes()
+    for piece in (two, three):
+        watch(folder, piece)
+        assert {each.name for each in folder.glob("*-?.csv")} == {f"{name}-2.csv"}
+    with pytest.raises(ValueError, match=f"has {name}.csv, which was changed since hopsight wrote it"):
+        start(begun[1], tmp_path)
+    assert (folder / f"{name}.csv").read_bytes() == mine
+
+
 @pytest.mark.parametrize("moment", ["append", "commit", "after commit"])
 def test_failing_at_any_moment_loses_and_repeats_nothing(
     begun: tuple, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
