@@ -216,7 +216,7 @@ def _row(row: Mapping[str, Any], wording: Wording) -> tuple[Any, ...]:
     if row["end"] == OF_CHAIN:
         most = values[said.MOST_SENT] or None
         return account, when, window, row["amount"], most, f"{when}: {chain_reason(row, wording)}"
-    amounts = (values[said.AMOUNT], values[said.MOST]) if wording.paid else (None, None)
+    amounts = (values[said.AMOUNT] or None, values[said.MOST]) if wording.paid else (None, None)
     began = wording.moment(values[said.BEGAN])
     span = when if began == when else f"{began} to {when}"
     reason = f"{span}: {account_reason(account, row, wording)}"
@@ -231,11 +231,12 @@ def account_reason(account: str, row: Mapping[str, Any], wording: Wording) -> st
     others = wording.so_far(values[said.OTHERS], values[said.MOST], share, row["place"])
     does = ("paid", "was paid by") if wording.money else ("sent to", "received from")
     text = f"{account} {does[row['end']]} {partners} within {within} so far"
-    if not wording.paid:
+    if not values[said.AMOUNT]:
         return f"{text}; {others}."
     low, high = wording.amount(values[said.SMALLEST]), wording.amount(values[said.LARGEST])
     each = f"{low} each" if low == high else f"{low.removesuffix(wording.unit).strip()} to {high} each"
-    return f"{text}, {wording.about}{wording.amount(values[said.AMOUNT])} in all ({each}); {others}."
+    first = f"{wording.about}{wording.amount(values[said.AMOUNT])} in first {'payments' if wording.money else 'events'}"
+    return f"{text}, {first} ({each}); {others}."
 
 
 def chain_reason(row: Mapping[str, Any], wording: Wording) -> str:

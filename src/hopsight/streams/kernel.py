@@ -200,9 +200,9 @@ def process(
 
 @inner
 def _bounded(memory: Memory, amount: float) -> float:
-    """Return an amount that can be added to others: 0 for none, and no more than a billion times what is usual."""
+    """Return an amount that can be added to others: 0 if unknown or a refund, at most a billion times what is usual."""
     most = LARGEST_AMOUNT * math.exp(min(memory.amounts[0, 1], LARGEST_USUAL))
-    return 0.0 if math.isnan(amount) else min(max(amount, -most), most)
+    return 0.0 if math.isnan(amount) else min(max(amount, 0.0), most)
 
 
 @inner
