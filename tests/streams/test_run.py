@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hopsight.streams import events
 from hopsight.streams import run as module
 from hopsight.streams.events import Columns
 from hopsight.streams.run import APPENDED, StreamRequest, stream, watch
-from stream_toys import BURST, STRANGER, run_command, toy_events, write_pieces
+from stream_toys import BURST, DAY, START, STRANGER, run_command, toy_events, write_pieces
 
 
 def start(frame: pl.DataFrame, folder: Path) -> Path:
@@ -53,6 +54,16 @@ def test_an_amount_removes_no_alert_about_who_meets_whom(tmp_path: Path, name: s
     assert {STRANGER} <= set(alerts["account"]) <= {*BURST, STRANGER}
     assert "streak" in alerts.filter(account=STRANGER)["decided_by"].to_list()
     assert set(alerts["decided_by"]) & {"sender", "receiver"} == bursts
+
+
+@pytest.mark.parametrize(("name", "unit", "window"), [("bytes", 1, "1h"), ("bytes", DAY, "1d"), ("amount", 1, "1d")])
+def test_windows_follow_ten_hours_but_not_of_payments_or_dates(
+    tmp_path: Path, name: str, unit: int, window: str
+) -> None:
+    times = START + (pl.col("time") - START) // 72 // unit * unit
+    toy_events().with_columns(time=times).rename({"amount": name}).write_parquet(tmp_path / "e.parquet")
+    stream(StreamRequest(path=str(tmp_path / "e.parquet"), columns=Columns(time="time", amount=name)), tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["window"] == window
 
 
 def test_one_run_over_all_gives_the_same_tables(begun: tuple, finished: Path) -> None:

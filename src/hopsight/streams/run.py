@@ -51,7 +51,7 @@ from hopsight.streams.results import (
     write_summary,
 )
 from hopsight.streams.state import Journal, State
-from hopsight.streams.times import parse_window, usual_window
+from hopsight.streams.times import UNITS, parse_window, usual_window
 from hopsight.system.files import checksum
 from hopsight.system.lazy_polars import pl
 
@@ -68,7 +68,7 @@ class StreamRequest:
     path: str
     columns: Columns
     nodes: str | None = None  # a table of nodes with attributes
-    window: str | None = None  # by default a day, or a 120th of the record if times have no unit
+    window: str | None = None  # by default as usual_window says
     seed: int = 0
     alarm: float = ALARM
     top: int = 20
@@ -209,8 +209,12 @@ def digest_of(source: Path | Address) -> str:
 
 
 def _usual_window(events: SortedEvents) -> str:
-    ends = pl.scan_parquet(events.path, glob=False).select(pl.col("time", "seconds").gather([0, -1])).collect()
-    return usual_window(*ends["seconds"], dated=have_hours(ends))
+    """Return the window for events: a day for money, which has habits of days and months, and for dates alone."""
+    rows = pl.scan_parquet(events.path, glob=False)
+    ends = rows.select(pl.col("time", "seconds").gather([0, -1])).collect()
+    dates_alone = rows.select((pl.col("seconds") % UNITS["d"] == 0).all()).collect().item()
+    daily = have_hours(ends) and (events.columns.are_money or dates_alone)
+    return usual_window(*ends["seconds"], dated=have_hours(ends), daily=daily)
 
 
 def _attributes(request: StreamRequest) -> NodeAttributes | None:
