@@ -5,8 +5,9 @@ day and four days), what it sends and what it receives apart. Time is cut into b
 the last block count together. Two numbers say how unusual that is for this account:
 
 - x = log(1 + n) − log(1 + n₀), for n new partners, where n₀ is the most that it had in one earlier block;
-- y = log(1 + 100 a / (a₀ + u)), for the amount a of the first event with each of these, where a₀ is the most that the account moved
-  in one earlier block and u what many do: exp(mean + standard deviation) of the logarithm of the amounts of blocks.
+- y = log(1 + 100 a / (a₀ + u)), for the amount a of the first event with each of these, where a₀ is the most that the
+  account moved in one earlier block and u what many do: exp(mean + standard deviation) of the logarithm of the amounts
+  of blocks.
 
 Each becomes −log of the share of all accounts' blocks that reached as much, and z is the harmonic mean of both, so that
 it takes both: a wedding brings many small gifts, a house is one large payment. Without amounts z is that of x. The

@@ -266,9 +266,12 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
     tick, span = wording.window.span_words(dated=wording.dated)
     within = "a day" if wording.calendar.whole_days else span if row["scale"] else tick
     if kind == "hop":
-        chance = math.exp(-row["surprise"])
-        share = f"about {chance:.1%}" if chance >= 0.001 else "less than 0.1%"
-        text = f"{source} and {target} {_path(row['past_hop'])}; {share} of similar pairs do"
+        share = math.exp(-row["hop_evidence"])
+        rare = f"about {share:.1%}" if share >= 0.001 else "less than 0.1%"
+        unusual = f"{rare} of earlier events had a pair this unlikely"
+        if row["hop_evidence"] < LEAST_TOO:
+            unusual = "pair, amount and hour are unusual only together"
+        text = f"{source} and {target} {_path(row['past_hop'])}; {unusual}"
     elif kind == "amount":
         text = f"{source} {'paid' if wording.money else 'sent'} {target} {amounts}"
     elif kind == "hour":
@@ -280,9 +283,10 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
         text = f"{does} {count} within {within} so far, {usual}"
     else:
         end, part = divmod(row["streak_place"], len(PARTS))
-        does, with_ = (f"{target} received", "from") if end else (f"{source} sent", "to")
-        unusual = (f"{with_} unusual partners", "of unusual amounts", "at unusual hours")[part]
-        text = f"{does} several events {unusual} in a short time"
+        does, partners = (f"{target} received", "senders") if end else (f"{source} sent", "receivers")
+        least = math.ceil(row["streak_size"] - 0.001)  # no event counts more than one, and older ones less
+        by = (partners, "amounts", "hours")[part]
+        text = f"{does} {least:,} or more recent events that are unusual together by their {by}"
     if paid and kind != "amount":
         text += f" ({amounts})" if kind in ("hop", "hour") else f"; this one {amounts}"
     also = [word for other, word in PARTS.items() if other != kind and row[f"{other}_evidence"] >= LEAST_TOO]

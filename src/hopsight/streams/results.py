@@ -58,7 +58,7 @@ def event_frame(events: pl.DataFrame, judged: at.Judged, alarm: float) -> pl.Dat
             "count": judgments[:, at.COUNT_SEEN].astype(np.float64),
             "usual": judgments[:, at.COUNT_USUAL].astype(np.float64),
             "scale": judgments[:, at.SCALE].astype(np.int8),
-            "streak_place": judgments[:, at.STREAK_PLACE].astype(np.int8),
+            "streak_place": judgments[:, at.STREAK_PLACE].astype(np.int8), "streak_size": judgments[:, at.STREAK_SIZE],
             "source_score": judgments[:, at.SOURCE_SCORE], "target_score": judgments[:, at.TARGET_SCORE],
             "source_flagged": (np.maximum(judgments[:, at.SOURCE_SCORE], sender) >= alarm).astype(np.int8),
             "target_flagged": (np.maximum(judgments[:, at.TARGET_SCORE], accounts[:, 1]) >= alarm).astype(np.int8),
