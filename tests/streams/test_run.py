@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -146,6 +148,20 @@ def test_failing_at_any_moment_loses_and_repeats_nothing(
     found = contents(folder)
     for name in ("alerts.csv", "windows.csv", "trajectories.csv"):
         assert found[name] == expected[name], name
+
+
+def test_sigterm_while_python_runs_text_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries make functions from text while they are imported; python -m takes a stop in there for Ctrl-C."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'hopsight.streams':\n"
+        "            exec('import os, signal; os.kill(os.getpid(), signal.SIGTERM)')\n"
+        "sys.meta_path.insert(0, Stop())\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    assert run_command("watch", tmp_path, "b.csv").returncode == 143
 
 
 @pytest.mark.attack
