@@ -106,9 +106,8 @@ def test_a_table_that_was_edited_is_left_as_it_is(begun: tuple, tmp_path: Path, 
     folder = shutil.copytree(begun[0], tmp_path / "run")
     one, two, three = write_pieces(begun[1][:60], tmp_path / "pieces", 3)
     watch(folder, one)
-    with (folder / f"{name}.csv").open("a") as file:
-        file.write("my note\n")
-    mine = (folder / f"{name}.csv").read_bytes()
+    mine = (folder / f"{name}.csv").read_bytes() + b"my note"
+    (folder / f"{name}.csv").write_bytes(mine)
     for piece in (two, three):
         watch(folder, piece)
         assert {each.name for each in folder.glob("*-?.csv")} == {f"{name}-2.csv"}
@@ -152,14 +151,9 @@ def test_failing_at_any_moment_loses_and_repeats_nothing(
 
 def test_sigterm_while_python_runs_text_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Libraries make functions from text while they are imported; python -m takes a stop in there for Ctrl-C."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import sys\n"
-        "class Stop:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'hopsight.streams':\n"
-        "            exec('import os, signal; os.kill(os.getpid(), signal.SIGTERM)')\n"
-        "sys.meta_path.insert(0, Stop())\n"
-    )
+    stop = "exec('import os, signal; os.kill(os.getpid(), signal.SIGTERM)') if name == 'hopsight.streams' else None"
+    hook = f"import sys\nclass Stop:\n    find_spec = lambda self, name, *rest: {stop}\nsys.meta_path.insert(0, Stop())"
+    (tmp_path / "sitecustomize.py").write_text(hook)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
     assert run_command("watch", tmp_path, "b.csv").returncode == 143
 
