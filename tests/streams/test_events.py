@@ -166,8 +166,8 @@ def test_columns_are_found_by_their_words_also_where_all_cells_are_text() -> Non
     assert (found.time, found.amount, found.currency) == ("time", "Amount Paid", "Payment Currency")
 
 
-def test_amounts_of_another_currency_count_by_what_is_usual_in_it() -> None:
-    """Yen are 100 times as many as euros: 20,000 of them are as unusual as 200 euros."""
+def test_amounts_of_another_currency_count_by_what_is_usual_in_it(caplog: pytest.LogCaptureFixture) -> None:
+    """Yen are 100 times as many as euros: 20,000 of them are as unusual as 200 euros. Dollars come in the last part."""
     rows = [("EUR", 10.0)] * 11 + [("JPY", 1000.0)] * 10 + [("JPY", 20_000.0), ("EUR", 200.0), ("USD", 7.0)]
     events = pl.DataFrame({"currency": [row[0] for row in rows], "amount": [row[1] for row in rows]})
     for parts in ([events], [events[:15], events[15:]]):
@@ -176,6 +176,7 @@ def test_amounts_of_another_currency_count_by_what_is_usual_in_it() -> None:
         assert notes["unit"] == "EUR" or len(parts) == 1
         np.testing.assert_allclose(found["amount"].to_numpy()[21:], [200.0, 200.0, np.nan])
         assert np.isnan(found["amount"].to_numpy()[11:21]).all()  # too few to compare with
+    assert caplog.messages == ["Amounts in USD are new to this stream: the first 10 of them are not judged."]
 
 
 @pytest.mark.parametrize("last", [("c", "d", 5, 0.5), ("c", "d", 2.5, 1.0), ("c", "d", 5, "1.234,50")])

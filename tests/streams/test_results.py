@@ -83,25 +83,30 @@ DAYS = Wording(parse_window("1d"), True, "%d.%m.%Y %H:%M", "EUR", paid=True, ori
 
 
 def test_events_in_words() -> None:
-    row = {"source": "ann", "target": "bob", "count": 120.0, "usual": 2.0, "surprise": 4.6, "past_hop": 4.0, "scale": 0,
-           "streak_place": 0, "amount": 5000.0, "usual_amount": 120.3, "currency": "EUR",
-           "hop_evidence": 1.0, "amount_evidence": 5.0, "hour_evidence": 3.0}  # fmt: skip
+    row = {"source": "ann", "target": "bob", "count": 120.0, "usual": 2.0, "past_hop": 4.0, "scale": 0,
+           "streak_place": 0, "streak_size": 4.5, "amount": 5000.0, "usual_amount": 120.3, "currency": "EUR",
+           "hop_evidence": 4.6, "amount_evidence": 5.0, "hour_evidence": 3.0}  # fmt: skip
     expected = {
-        "hop": "ann and bob have never dealt with each other, nor have their partners; about 1.0% of similar pairs do "
-        "(5,000 EUR, about 120.3 EUR expected). The amount and the hour are also unusual.",
+        "hop": "ann and bob have never dealt with each other, nor have their partners; about 1.0% of earlier events "
+        "had a pair this unlikely (5,000 EUR, about 120.3 EUR expected). The amount and the hour are also unusual.",
         "pair": "120 events from ann to bob within 1 minute so far, about 2.0 expected; "
         "this one 5,000 EUR, about 120.3 EUR expected.",
         "receiver": "bob received 120 events within 1 minute so far, about 2.0 expected; "
         "this one 5,000 EUR, about 120.3 EUR expected.",
-        "amount": "ann paid bob 5,000 EUR, about 120.3 EUR expected. The hour is also unusual.",
+        "amount": "ann paid bob 5,000 EUR, about 120.3 EUR expected. The pair and the hour are also unusual.",
         "hour": "ann is active at an unusual hour of the day (5,000 EUR, about 120.3 EUR expected). "
-        "The amount is also unusual.",
-        "streak": "ann sent several events to unusual partners in a short time; this one 5,000 EUR, "
+        "The pair and the amount are also unusual.",
+        "streak": "ann sent 5 or more recent events that are unusual together by their receivers; this one 5,000 EUR, "
         "about 120.3 EUR expected.",
     }
     assert {kind: event_reason({**row, "decided_by": kind}, DAYS) for kind in expected} == expected
     silent = {**row, "decided_by": "streak", "streak_place": 4, "amount": math.nan}
-    assert event_reason(silent, DAYS) == "bob received several events of unusual amounts in a short time."
+    assert (
+        event_reason(silent, DAYS) == "bob received 5 or more recent events that are unusual together by their amounts."
+    )
+    weak = {**silent, "decided_by": "hop", "past_hop": 1.0, "hop_evidence": 2.0, "amount_evidence": 0.0,
+            "hour_evidence": 1.9}  # fmt: skip
+    assert event_reason(weak, DAYS) == "ann and bob have dealt before; pair, amount and hour are unusual only together."
 
 
 def account_row(end: int, values: list[float], second: float) -> dict[str, object]:
@@ -117,8 +122,8 @@ def test_accounts_in_words() -> None:
     """
     values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 640.0, 5.0, 0.0]
     assert account_reason("ann", account_row(0, values, 4.2 * 3600), DAYS) == (
-        "ann paid 12 new partners within 5 hours so far, 9,420 EUR in all (310.5 to 995 EUR each); 5 other payments "
-        "since 11.01.1970 00:00, at most 640 EUR in each block of 6 hours from then to 13.01.1970 06:00."
+        "ann paid 12 new partners within 5 hours so far, 9,420 EUR in first payments (310.5 to 995 EUR each); 5 other "
+        "payments since 11.01.1970 00:00, at most 640 EUR in each block of 6 hours from then to 13.01.1970 06:00."
     )
     unpaid = replace(DAYS, paid=False, money=False)
     assert account_reason("ann", account_row(1, [3.5, 12.0, *[0.0] * 7], 60.0), unpaid) == (
@@ -129,7 +134,8 @@ def test_accounts_in_words() -> None:
 def test_only_money_is_paid() -> None:
     bytes_ = replace(DAYS, unit="", money=False)
     values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 0.0, 5.0, 0.0]
-    rest = "12 new partners within 5 hours so far, 9,420 in all (310.5 to 995 each); 5 other events since 11.01.1970 00:00."
+    rest = "12 new partners within 5 hours so far, 9,420 in first events (310.5 to 995 each); 5 other events since "
+    rest += "11.01.1970 00:00."
     assert account_reason("ann", account_row(0, values, 4.2 * 3600), bytes_) == f"ann sent to {rest}"
     assert account_reason("ann", account_row(1, values, 4.2 * 3600), bytes_) == f"ann received from {rest}"
     row = {"source": "ann", "target": "bob", "count": 1.0, "usual": 1.0, "scale": 0, "amount": 5000.0,
@@ -142,8 +148,8 @@ def test_dates_without_an_hour_give_no_hours_and_minutes() -> None:
     dates = replace(DAYS, times="%m/%d/%Y", unit="")
     values = [3.5, 3.0, 9353.0, 0.0, 3000.0, 3200.0, 640.0, 5.0, 0.0]
     assert account_reason("ann", account_row(1, values, 0.0), dates) == (
-        "ann was paid by 3 new partners within a day so far, 9,353 in all (3,000 to 3,200 each); 5 other payments "
-        "since 01/11/1970, at most 640 in each block of a day from then to 01/13/1970."
+        "ann was paid by 3 new partners within a day so far, 9,353 in first payments (3,000 to 3,200 each); 5 other "
+        "payments since 01/11/1970, at most 640 in each block of a day from then to 01/13/1970."
     )
     assert "within 3 days so far," in account_reason("ann", account_row(1, values, 2 * 86400.0), dates)
     row = {"source": "ann", "target": "bob", "count": 9.0, "usual": 2.0, "scale": 0, "amount": math.nan,

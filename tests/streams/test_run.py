@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +16,7 @@ from hopsight.streams import events
 from hopsight.streams import run as module
 from hopsight.streams.events import Columns
 from hopsight.streams.run import APPENDED, StreamRequest, stream, watch
-from stream_toys import BURST, STRANGER, run_command, toy_events, write_pieces
+from stream_toys import BURST, DAY, START, STRANGER, run_command, toy_events, write_pieces
 
 
 def start(frame: pl.DataFrame, folder: Path) -> Path:
@@ -55,6 +58,16 @@ def test_an_amount_removes_no_alert_about_who_meets_whom(tmp_path: Path, name: s
     assert set(alerts["decided_by"]) & {"sender", "receiver"} == bursts
 
 
+@pytest.mark.parametrize(("name", "unit", "window"), [("bytes", 1, "1h"), ("bytes", DAY, "1d"), ("amount", 1, "1d")])
+def test_windows_follow_ten_hours_but_not_of_payments_or_dates(
+    tmp_path: Path, name: str, unit: int, window: str
+) -> None:
+    times = START + (pl.col("time") - START) // 72 // unit * unit
+    toy_events().with_columns(time=times).rename({"amount": name}).write_parquet(tmp_path / "e.parquet")
+    stream(StreamRequest(path=str(tmp_path / "e.parquet"), columns=Columns(time="time", amount=name)), tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["window"] == window
+
+
 def test_one_run_over_all_gives_the_same_tables(begun: tuple, finished: Path) -> None:
     tables = contents(finished)
     assert tables["alerts.csv"] == begun[2]["alerts.csv"]
@@ -88,6 +101,21 @@ def test_a_piece_that_was_processed_is_not_processed_again(begun: tuple, tmp_pat
     assert [row["alert"] for row in told] == [row["alert"] for row in again]
 
 
+@pytest.mark.parametrize("name", ["alerts", "edges", "scores"])
+def test_a_table_that_was_edited_is_left_as_it_is(begun: tuple, tmp_path: Path, name: str) -> None:
+    folder = shutil.copytree(begun[0], tmp_path / "run")
+    one, two, three = write_pieces(begun[1][:60], tmp_path / "pieces", 3)
+    watch(folder, one)
+    mine = (folder / f"{name}.csv").read_bytes() + b"my note"
+    (folder / f"{name}.csv").write_bytes(mine)
+    for piece in (two, three):
+        watch(folder, piece)
+        assert {each.name for each in folder.glob("*-?.csv")} == {f"{name}-2.csv"}
+    with pytest.raises(ValueError, match=f"has {name}.csv, which was changed since hopsight wrote it"):
+        start(begun[1], tmp_path)
+    assert (folder / f"{name}.csv").read_bytes() == mine
+
+
 @pytest.mark.parametrize("moment", ["append", "commit", "after commit"])
 def test_failing_at_any_moment_loses_and_repeats_nothing(
     begun: tuple, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
@@ -119,6 +147,15 @@ def test_failing_at_any_moment_loses_and_repeats_nothing(
     found = contents(folder)
     for name in ("alerts.csv", "windows.csv", "trajectories.csv"):
         assert found[name] == expected[name], name
+
+
+def test_sigterm_while_python_runs_text_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries make functions from text while they are imported; python -m takes a stop in there for Ctrl-C."""
+    stop = "exec('import os, signal; os.kill(os.getpid(), signal.SIGTERM)') if name == 'hopsight.streams' else None"
+    hook = f"import sys\nclass Stop:\n    find_spec = lambda self, name, *rest: {stop}\nsys.meta_path.insert(0, Stop())"
+    (tmp_path / "sitecustomize.py").write_text(hook)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    assert run_command("watch", tmp_path, "b.csv").returncode == 143
 
 
 @pytest.mark.attack

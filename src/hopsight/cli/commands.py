@@ -240,7 +240,7 @@ def stream(
         str | None,
         typer.Option(
             help="Length of a window: 1d, 12h, 15m or a number of events such as 1000.",
-            show_default="1d, or a 120th of the record if times have no unit",
+            show_default="1d, 1h or 1m, by the time span of the file",
         ),
     ] = None,
     alarm: Annotated[float, typer.Option(help="Score from which events are flagged; 3 means 1 in 1,000.")] = 3.0,

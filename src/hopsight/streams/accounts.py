@@ -5,8 +5,9 @@ day and four days), what it sends and what it receives apart. Time is cut into b
 the last block count together. Two numbers say how unusual that is for this account:
 
 - x = log(1 + n) − log(1 + n₀), for n new partners, where n₀ is the most that it had in one earlier block;
-- y = log(1 + 100 a / (a₀ + u)), for the amount a that these brought or got, where a₀ is the most that the account moved
-  in one earlier block and u what many do: exp(mean + standard deviation) of the logarithm of the amounts of blocks.
+- y = log(1 + 100 a / (a₀ + u)), for the amount a of the first event with each of these, where a₀ is the most that the
+  account moved in one earlier block and u what many do: exp(mean + standard deviation) of the logarithm of the amounts
+  of blocks.
 
 Each becomes −log of the share of all accounts' blocks that reached as much, and z is the harmonic mean of both, so that
 it takes both: a wedding brings many small gifts, a house is one large payment. Without amounts z is that of x. The
@@ -95,12 +96,13 @@ def look_at_account(
         if not new:
             continue
         if row[at.NEW] == 0.0:
-            row[at.FIRST], row[at.LOW], row[at.HIGH] = second, amount, amount
+            row[at.FIRST], row[at.LOW], row[at.HIGH] = second, math.inf, 0.0
         row[at.NEW] += 1.0
         if end == 0 and scale == at.N_LENGTHS - 1 and row[at.NEW] == FEWEST:
             memory.customs[0, 2] += 1.0
         row[at.MONEY] += amount
-        row[at.LOW], row[at.HIGH] = min(row[at.LOW], amount), max(row[at.HIGH], amount)
+        row[at.LOW] = min(row[at.LOW], amount if amount > 0.0 else math.inf)  # 0 is unknown
+        row[at.HIGH] = max(row[at.HIGH], amount)
         number = row[at.NEW] + row[at.NEW_BEFORE]
         if not judged or number < FEWEST:
             continue
@@ -229,7 +231,7 @@ def _features(memory: Memory, row: NDArray[np.float64], end: int, scale: int) ->
     usual = memory.block_usual[end, scale]
     many = math.exp(usual[1] + math.sqrt(usual[2] / max(usual[0], 1.0))) + row[at.MOST_MOVED]
     new = math.log1p(row[at.NEW] + row[at.NEW_BEFORE]) - math.log1p(row[at.MOST_NEW])
-    return max(0.0, new), math.log1p(100.0 * max(0.0, row[at.MONEY] + row[at.MONEY_BEFORE]) / many)
+    return max(0.0, new), math.log1p(100.0 * (row[at.MONEY] + row[at.MONEY_BEFORE]) / many)
 
 
 @inner

@@ -216,7 +216,7 @@ def _row(row: Mapping[str, Any], wording: Wording) -> tuple[Any, ...]:
     if row["end"] == OF_CHAIN:
         most = values[said.MOST_SENT] or None
         return account, when, window, row["amount"], most, f"{when}: {chain_reason(row, wording)}"
-    amounts = (values[said.AMOUNT], values[said.MOST]) if wording.paid else (None, None)
+    amounts = (values[said.AMOUNT] or None, values[said.MOST]) if wording.paid else (None, None)
     began = wording.moment(values[said.BEGAN])
     span = when if began == when else f"{began} to {when}"
     reason = f"{span}: {account_reason(account, row, wording)}"
@@ -231,11 +231,12 @@ def account_reason(account: str, row: Mapping[str, Any], wording: Wording) -> st
     others = wording.so_far(values[said.OTHERS], values[said.MOST], share, row["place"])
     does = ("paid", "was paid by") if wording.money else ("sent to", "received from")
     text = f"{account} {does[row['end']]} {partners} within {within} so far"
-    if not wording.paid:
+    if not values[said.AMOUNT]:
         return f"{text}; {others}."
     low, high = wording.amount(values[said.SMALLEST]), wording.amount(values[said.LARGEST])
     each = f"{low} each" if low == high else f"{low.removesuffix(wording.unit).strip()} to {high} each"
-    return f"{text}, {wording.about}{wording.amount(values[said.AMOUNT])} in all ({each}); {others}."
+    first = f"{wording.about}{wording.amount(values[said.AMOUNT])} in first {'payments' if wording.money else 'events'}"
+    return f"{text}, {first} ({each}); {others}."
 
 
 def chain_reason(row: Mapping[str, Any], wording: Wording) -> str:
@@ -265,9 +266,12 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
     tick, span = wording.window.span_words(dated=wording.dated)
     within = "a day" if wording.calendar.whole_days else span if row["scale"] else tick
     if kind == "hop":
-        chance = math.exp(-row["surprise"])
-        share = f"about {chance:.1%}" if chance >= 0.001 else "less than 0.1%"
-        text = f"{source} and {target} {_path(row['past_hop'])}; {share} of similar pairs do"
+        share = math.exp(-row["hop_evidence"])
+        rare = f"about {share:.1%}" if share >= 0.001 else "less than 0.1%"
+        unusual = f"{rare} of earlier events had a pair this unlikely"
+        if row["hop_evidence"] < LEAST_TOO:
+            unusual = "pair, amount and hour are unusual only together"
+        text = f"{source} and {target} {_path(row['past_hop'])}; {unusual}"
     elif kind == "amount":
         text = f"{source} {'paid' if wording.money else 'sent'} {target} {amounts}"
     elif kind == "hour":
@@ -279,9 +283,10 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
         text = f"{does} {count} within {within} so far, {usual}"
     else:
         end, part = divmod(row["streak_place"], len(PARTS))
-        does, with_ = (f"{target} received", "from") if end else (f"{source} sent", "to")
-        unusual = (f"{with_} unusual partners", "of unusual amounts", "at unusual hours")[part]
-        text = f"{does} several events {unusual} in a short time"
+        does, partners = (f"{target} received", "senders") if end else (f"{source} sent", "receivers")
+        least = math.ceil(row["streak_size"] - 0.001)  # no event counts more than one, and older ones less
+        by = (partners, "amounts", "hours")[part]
+        text = f"{does} {least:,} or more recent events that are unusual together by their {by}"
     if paid and kind != "amount":
         text += f" ({amounts})" if kind in ("hop", "hour") else f"; this one {amounts}"
     also = [word for other, word in PARTS.items() if other != kind and row[f"{other}_evidence"] >= LEAST_TOO]

@@ -164,7 +164,7 @@ def in_one_currency(events: pl.DataFrame, notes: dict[str, Any]) -> pl.DataFrame
         counts = events["currency"].value_counts(sort=False).sort("count", "currency", descending=[True, False])
         notes["unit"] = counts["currency"][0]
     amount, first = pl.col("amount"), pl.col("currency") == notes["unit"]
-    known = notes["currencies"]
+    known, continues = notes["currencies"], bool(notes["currencies"])
     table = pl.DataFrame(
         [(name, *values) for name, values in known.items()],
         schema={"currency": pl.String, "n": pl.Int64, "sum": pl.Float64}, orient="row",
@@ -189,6 +189,9 @@ def in_one_currency(events: pl.DataFrame, notes: dict[str, Any]) -> pl.DataFrame
     for name, n, total in (
         logs.group_by("currency", maintain_order=True).agg(pl.col("here").sum(), pl.col("value").sum()).iter_rows()
     ):
+        if continues and name not in known:
+            new = name or "no currency"
+            notice(f"Amounts in {new} are new to this stream: the first {FEWEST_AMOUNTS} of them are not judged.", None)
         before = known.get(name, [0, 0.0])
         known[name] = [before[0] + n, before[1] + total]
     return events.with_columns(factor=logs["factor"], amount=events["amount"] * logs["factor"])

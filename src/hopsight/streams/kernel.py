@@ -62,11 +62,12 @@ LARGEST_AMOUNT, LARGEST_USUAL = 1e9, 500.0  # times the usual amount, and its lo
     EV_STREAK,
     EV_TOGETHER,
     STREAK_PLACE,
+    STREAK_SIZE,
     SOURCE_SCORE,
     TARGET_SCORE,
     USUAL_AMOUNT,
-) = range(21)
-N_COLUMNS = 21
+) = range(22)
+N_COLUMNS = 22
 MAX_FITS = 500  # fits that the record lists
 
 
@@ -200,9 +201,9 @@ def process(
 
 @inner
 def _bounded(memory: Memory, amount: float) -> float:
-    """Return an amount that can be added to others: 0 for none, and no more than a billion times what is usual."""
+    """Return an amount that can be added to others: 0 if unknown or a refund, at most a billion times what is usual."""
     most = LARGEST_AMOUNT * math.exp(min(memory.amounts[0, 1], LARGEST_USUAL))
-    return 0.0 if math.isnan(amount) else min(max(amount, -most), most)
+    return 0.0 if math.isnan(amount) else min(max(amount, 0.0), most)
 
 
 @inner
@@ -387,7 +388,7 @@ def _combine(memory: Memory, judgment: NDArray[np.float32], source: int, target:
             found, level = streak_evidence(row, seen[at.SEEN_STREAKS + place], memory.clock[at.SPAN_STEP], parts[part])
         found /= memory.dispersion[end, part]
         if found > judgment[EV_STREAK]:
-            judgment[EV_STREAK], judgment[STREAK_PLACE] = found, place
+            judgment[EV_STREAK], judgment[STREAK_PLACE], judgment[STREAK_SIZE] = found, place, row[at.NUMBER]
         judgment[SOURCE_SCORE + end] = max(judgment[SOURCE_SCORE + end], level / memory.dispersion[end, part])
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hopsight.checks import plural, shortened
 from hopsight.metrics import roc_auc
 from hopsight.report.pages import write_timeline
-from hopsight.runs.folder import ALERTS, RECORD, STATE, TRAJECTORIES, WINDOWS, write_record
+from hopsight.runs.folder import ALERTS, RECORD, STATE, TRAJECTORIES, WINDOWS, WRITTEN, write_record
 from hopsight.streams import accounts as said
 from hopsight.streams import kernel as at
 from hopsight.streams.alerts import CHAIN, OF_CHAIN, PARTNERS, Wording
@@ -26,11 +26,12 @@ from hopsight.streams.memory import EVENTS, FITTED, N_LATE
 from hopsight.streams.state import Journal, State, write_rows
 from hopsight.streams.times import parse_window
 from hopsight.system.cells import guarded, unguarded_frame
-from hopsight.system.files import replacing
+from hopsight.system.files import checksum, replacing
 from hopsight.system.lazy_polars import pl
 from hopsight.system.machine import machine, peak_memory, versions
 
 EDGE_COLUMNS = ("source", "target", "time", "hop", "surprise", "score", "flagged", "decided_by", "window", "row")
+SCORES = "scores.csv"
 FAR_HOP = 4.0
 LEAST_WINDOWS = 5.0
 LEAST_SPREAD = 0.1
@@ -57,7 +58,7 @@ def event_frame(events: pl.DataFrame, judged: at.Judged, alarm: float) -> pl.Dat
             "count": judgments[:, at.COUNT_SEEN].astype(np.float64),
             "usual": judgments[:, at.COUNT_USUAL].astype(np.float64),
             "scale": judgments[:, at.SCALE].astype(np.int8),
-            "streak_place": judgments[:, at.STREAK_PLACE].astype(np.int8),
+            "streak_place": judgments[:, at.STREAK_PLACE].astype(np.int8), "streak_size": judgments[:, at.STREAK_SIZE],
             "source_score": judgments[:, at.SOURCE_SCORE], "target_score": judgments[:, at.TARGET_SCORE],
             "source_flagged": (np.maximum(judgments[:, at.SOURCE_SCORE], sender) >= alarm).astype(np.int8),
             "target_flagged": (np.maximum(judgments[:, at.TARGET_SCORE], accounts[:, 1]) >= alarm).astype(np.int8),
@@ -218,6 +219,15 @@ def node_scores(totals: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
+def scores_so_far(state: State) -> pl.DataFrame:
+    """Return the rows of ``scores.csv`` for all events so far."""
+    return node_scores(_totals(state))
+
+
+def _totals(state: State) -> pl.DataFrame:
+    return node_totals(state.tallies[TRAJECTORIES], state.tallies["nodes"])
+
+
 def keep(state: State, alerts: pl.DataFrame, trajectories: pl.DataFrame, windows: pl.DataFrame) -> None:
     """Add new alerts and closed rows to what the state keeps for the summary."""
     kept = state.tallies
@@ -232,10 +242,10 @@ def keep(state: State, alerts: pl.DataFrame, trajectories: pl.DataFrame, windows
 def write_summary(folder: Path, state: State, record: dict[str, Any], top: int) -> None:
     """Write ``scores.csv``, ``explanations.json``, ``report.html`` and last ``run.json``, each as a whole."""
     trajectories, windows = state.tallies[TRAJECTORIES], open_rows(state)[WINDOWS].drop("span")
-    totals = node_totals(trajectories, state.tallies["nodes"])
+    journal, totals = Journal(folder, state), _totals(state)
     recent = pl.concat([state.tallies["recent"], trajectories])
     scores = node_scores(totals)
-    with replacing(folder / "scores.csv") as temporary:
+    with replacing(journal.own(SCORES)) as temporary:
         write_rows(temporary, scores, header=True)
     first = scores["node"].head(top).to_list()
     details = {row["node"]: row for row in totals.filter(pl.col("node").is_in(first)).iter_rows(named=True)}
@@ -255,6 +265,9 @@ def write_summary(folder: Path, state: State, record: dict[str, Any], top: int) 
     record |= _facts(state) | {"peak_memory_bytes": peak_memory()}
     with replacing(folder / "report.html") as temporary:
         write_timeline(temporary, _page(state, record, windows, scores.head(top), stories, rows))
+    if WRITTEN in record:  # a table that somebody changed keeps the checksum that it had
+        tables = [journal.own(name) for name in (SCORES, *state.notes["sizes"])]
+        record[WRITTEN] |= {path.name: checksum(path) for path in tables}
     with replacing(folder / RECORD) as temporary:
         write_record(temporary, record)
 
@@ -271,7 +284,7 @@ def explain_node(folder: Path, node: str) -> dict[str, Any]:
         raise ValueError(f"node {shortened(node)} has no event in {folder}")
     total = node_totals(rows, None).row(0, named=True)
     alerts = _alerts_of(node, Journal(folder, state).paths(ALERTS))
-    ranks = node_scores(node_totals(state.tallies[TRAJECTORIES], state.tallies["nodes"]))
+    ranks = scores_so_far(state)
     rank = ranks.filter(pl.col("node") == node)["rank"].to_list()  # of those least recently seen it is unknown
     place = f"rank {rank[0]:,} of {ranks.height:,}, " if rank else ""
     summary = " ".join((

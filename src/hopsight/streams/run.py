@@ -36,6 +36,7 @@ from hopsight.streams.kernel import advance
 from hopsight.streams.memory import EVENTS, N_LATE, NEWEST
 from hopsight.streams.results import (
     EDGE_COLUMNS,
+    SCORES,
     evaluation,
     event_frame,
     keep,
@@ -43,18 +44,19 @@ from hopsight.streams.results import (
     node_tally,
     open_rows,
     score_windows,
+    scores_so_far,
     titled,
     unguarded_text,
     window_tally,
     write_summary,
 )
 from hopsight.streams.state import Journal, State
-from hopsight.streams.times import parse_window, usual_window
+from hopsight.streams.times import UNITS, parse_window, usual_window
 from hopsight.system.files import checksum
 from hopsight.system.lazy_polars import pl
 
 APPENDED = ("edges.csv", ALERTS, WINDOWS, TRAJECTORIES)
-FILES = tuple(dict.fromkeys((*APPENDED, STATE, "scores.csv", "explanations.json", "report.html", *PLAIN_FILES)))
+FILES = tuple(dict.fromkeys((*APPENDED, STATE, SCORES, "explanations.json", "report.html", *PLAIN_FILES)))
 N_PIECES = 10_000  # hashes of pieces that are remembered
 ALARM = 3.0  # one ordinary event in a thousand
 
@@ -66,7 +68,7 @@ class StreamRequest:
     path: str
     columns: Columns
     nodes: str | None = None  # a table of nodes with attributes
-    window: str | None = None  # by default a day, or a 120th of the record if times have no unit
+    window: str | None = None  # by default as usual_window says
     seed: int = 0
     alarm: float = ALARM
     top: int = 20
@@ -156,7 +158,8 @@ def watch(
         if not repeated:
             show.begin("score")
         with nullcontext() if repeated else sorted_events(source, columns, folder, span) as events:
-            for name in journal.recover(open_rows(state)):  # not before the new events have been read
+            changed = journal.recover(open_rows(state))  # not before the new events have been read
+            for name in changed + journal.recover_whole(SCORES, scores_so_far(state), record[WRITTEN]):
                 show.say(
                     f"{name} was changed since hopsight wrote it: it is left as it is, and new rows go to another file"
                 )
@@ -168,8 +171,7 @@ def watch(
             show.say(f"{path} was processed already: nothing to do")
         journal.show_open(open_rows(state))
         if record.get("n_events") != int(state.memory.clock[EVENTS]):  # also if a killed process left it so
-            ours = dict.fromkeys(record[WRITTEN])  # the state knows which of them were changed
-            write_summary(folder, state, {**record, "updated": now(), WRITTEN: ours}, request["top"])
+            write_summary(folder, state, record | {"updated": now()}, request["top"])
         n_events, n_alerts, n_late = (last - first for last, first in zip(_counts(state), before, strict=True))
     if n_late:
         show.say(f"{plural(n_late, 'event')} came late and got the latest time so far")
@@ -207,8 +209,12 @@ def digest_of(source: Path | Address) -> str:
 
 
 def _usual_window(events: SortedEvents) -> str:
-    ends = pl.scan_parquet(events.path, glob=False).select(pl.col("time", "seconds").gather([0, -1])).collect()
-    return usual_window(*ends["seconds"], dated=have_hours(ends))
+    """Return the window for events: a day for money, which has habits of days and months, and for dates alone."""
+    rows = pl.scan_parquet(events.path, glob=False)
+    ends = rows.select(pl.col("time", "seconds").gather([0, -1])).collect()
+    dates_alone = rows.select((pl.col("seconds") % UNITS["d"] == 0).all()).collect().item()
+    daily = have_hours(ends) and (events.columns.are_money or dates_alone)
+    return usual_window(*ends["seconds"], dated=have_hours(ends), daily=daily)
 
 
 def _attributes(request: StreamRequest) -> NodeAttributes | None:

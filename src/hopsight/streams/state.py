@@ -22,7 +22,7 @@ from hopsight.runs.folder import STATE
 from hopsight.streams.memory import N_EXAMPLES, N_ORDER, N_TRAINED, SMALL_ARRAYS, TABLES, Memory, new_memory
 from hopsight.streams.network import Network, new_network
 from hopsight.system.cells import guarded_frame
-from hopsight.system.files import read_regular, replacing
+from hopsight.system.files import checksum, read_regular, replacing
 from hopsight.system.lazy_polars import pl
 from hopsight.system.threads import check_polars
 
@@ -102,7 +102,7 @@ class State:
 
 
 class Journal:
-    """The tables of a run over time, which only grow; what was appended counts from :meth:`commit` on.
+    """The tables of a run over time, most of which only grow; what was appended counts from :meth:`commit` on.
 
     Rows are written to a file of their own before they are appended, so that what a killed process left can be told
     from what somebody else wrote. A table that was changed is left as it is: new rows go to another one beside it.
@@ -115,7 +115,7 @@ class Journal:
         """Cut off rows that were not committed, or belong to the open window; return the tables that were changed."""
         changed = []
         for name, size in self.state.notes["sizes"].items():
-            path, waiting = self._own(name), self._waiting(name)
+            path, waiting = self.own(name), self._waiting(name)
             content = b""
             if path.is_file():
                 with path.open("rb") as file:
@@ -124,16 +124,21 @@ class Journal:
             tail, beyond = content[: min(size, TAIL)], content[min(size, TAIL) :]
             ours = (waiting.read_bytes() if waiting.is_file() else b"", _as_csv(still_open.get(name), header=not size))
             if _digest(tail) != self.state.notes["tails"][name] or not any(each.startswith(beyond) for each in ours):
-                changed.append(path.name)
-                self.state.notes["files"].setdefault(name, []).append(self._free(name))
+                changed.append(self._leave(name))
             elif beyond:
                 os.truncate(path, size)
             waiting.unlink(missing_ok=True)
         return changed
 
+    def recover_whole(self, name: str, rows: pl.DataFrame, digests: Mapping[str, Any]) -> list[str]:
+        """Return the table if it was changed; a killed process may have left it with the ``rows`` of the state."""
+        path = self.own(name)
+        known = (digests.get(path.name), _digest(_as_csv(rows, header=True)))
+        return [self._leave(name)] if path.is_file() and checksum(path) not in known else []
+
     def append(self, name: str, rows: pl.DataFrame) -> None:
         """Append rows to a table, with a header at its beginning, and wait until they are on the disk."""
-        path = self._own(name)
+        path = self.own(name)
         content = _as_csv(rows, header=not path.exists() or path.stat().st_size == 0)
         for place, mode in ((self._waiting(name), "wb"), (path, "ab")):
             with place.open(mode) as file:
@@ -145,7 +150,7 @@ class Journal:
         """Save the state with the present lengths of the tables."""
         notes = self.state.notes
         for name in names:
-            path = self._own(name)
+            path = self.own(name)
             notes["sizes"][name] = path.stat().st_size
             with path.open("rb") as file:
                 file.seek(max(0, notes["sizes"][name] - TAIL))
@@ -157,14 +162,14 @@ class Journal:
     def show_open(self, still_open: Mapping[str, pl.DataFrame]) -> None:
         """Append the rows of the open window, which the next call cuts off."""
         for name, rows in still_open.items():
-            with self._own(name).open("ab") as file:
+            with self.own(name).open("ab") as file:
                 file.write(_as_csv(rows, header=file.tell() == 0))
 
     def paths(self, name: str) -> list[Path]:
         """Return the files of a table: the first, and those beside it where one was changed."""
         return [self.folder / each for each in (name, *self.state.notes["files"].get(name, ()))]
 
-    def _own(self, name: str) -> Path:
+    def own(self, name: str) -> Path:
         """Return the file that a table goes on in; never through a link, which could lead anywhere."""
         path = self.paths(name)[-1]
         if Path(path.name) != path.relative_to(self.folder) or path.is_symlink():
@@ -174,13 +179,13 @@ class Journal:
     def _waiting(self, name: str) -> Path:
         return self.folder / f".{Path(name).name}.rows"
 
-    def _free(self, name: str) -> str:
-        """Return a name beside a table that no file has."""
-        stem, suffix = Path(name).stem, Path(name).suffix
-        number = next(
-            each for each in itertools.count(2) if not os.path.lexists(self.folder / f"{stem}-{each}{suffix}")
-        )
-        return f"{stem}-{number}{suffix}"
+    def _leave(self, name: str) -> str:
+        """Let a table go on in another file beside it, which no other has; return the name of the one before."""
+        before, stem, suffix = self.own(name).name, Path(name).stem, Path(name).suffix
+        names = (f"{stem}-{number}{suffix}" for number in itertools.count(2))
+        free = next(each for each in names if not os.path.lexists(self.folder / each))
+        self.state.notes["files"].setdefault(name, []).append(free)
+        return before
 
 
 def _as_csv(rows: pl.DataFrame | None, *, header: bool) -> bytes:

@@ -28,7 +28,8 @@ SPANS = 4  # per window
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 NAMES = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week"}
 _WINDOW = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([smhdw]?)\s*")
-USUAL, PER_SPAN = "1d", 120  # the usual window where times are dates, and how many of them a record has otherwise
+USUAL, PER_SPAN = ("1d", "1h", "1m"), 120  # windows where times are dates, and how many a record has otherwise
+FEWEST_WINDOWS = 7  # that a record has, if possible
 LATEST = 1e15  # seconds: beyond that, minutes are no longer told apart
 ISO = "%Y-%m-%d %H:%M:%S"
 WORDS = {"dmy": "day/month/year", "mdy": "month/day/year"}
@@ -215,12 +216,17 @@ def parse_window(text: str) -> Window:
     return Window(text.strip(), None if not unit else float(number) * UNITS[unit], None if unit else int(number))
 
 
-def usual_window(first: float, last: float, *, dated: bool) -> str:
-    """Return the window of a record from its first to its last time: a day, or a 120th if times have no unit.
+def usual_window(first: float, last: float, *, dated: bool, daily: bool = False) -> str:
+    """Return the window of a record from its first to its last time: a 120th if times have no unit.
 
-    >>> usual_window(1.7e9, 1.8e9, dated=True), usual_window(1, 14500, dated=False), usual_window(0, 1, dated=False)
-    ('1d', '120.8s', '0.008333s')
+    Otherwise it is the longest of day, hour and minute of which the record has seven, or a day if it is ``daily``.
+
+    >>> [usual_window(0, hours * 3600, dated=True) for hours in (168, 167, 7, 1)], usual_window(1, 14500, dated=False)
+    (['1d', '1h', '1h', '1m'], '120.8s')
     """
-    if dated or not last > first:
-        return USUAL
+    if daily or not last > first:
+        return USUAL[0]
+    if dated:
+        fits = (each for each in USUAL if last - first >= FEWEST_WINDOWS * UNITS[each[-1]])
+        return next(fits, USUAL[-1])
     return f"{np.format_float_positional((last - first) / PER_SPAN, 4, fractional=False, trim='-')}s"
