@@ -16,7 +16,7 @@ from hopsight.explanations.text import Readable, Table
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import mid_ranks, ranking
 from hopsight.report.page import redacted, report
-from hopsight.runs.folder import KEY, OVER_TIME, REDACTED, adopt, read_record
+from hopsight.runs.folder import KEY, OVER_TIME, REDACTED, adding, read_record
 from hopsight.runs.results import read_table, table_of
 from hopsight.system.cells import guarded, unguarded
 from hopsight.system.files import replacing
@@ -95,10 +95,10 @@ def write_redacted(folder: Path, *, top: int = 20) -> tuple[Path, Path]:
     order = ranking(model.decision_score_)
     names = redacted(graph, model.decision_score_).node_ids
     key = {"node": [guarded(str(graph.node_ids[node])) for node in order], "redacted": names[order].tolist()}
-    adopt(folder, KEY, REDACTED)
-    with replacing(folder / KEY) as file:
-        pl.DataFrame(key).write_csv(file)
-    return report(model, graph, top=top, redact=True).write(folder / REDACTED), folder / KEY
+    with adding(folder, KEY, REDACTED):
+        with replacing(folder / KEY) as file:
+            pl.DataFrame(key).write_csv(file)
+        return report(model, graph, top=top, redact=True).write(folder / REDACTED), folder / KEY
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,7 @@ def _refuse_foreign(folder: Path, names: Collection[str]) -> None:
     inside = [each.relative_to(folder).as_posix() for name in names for each in (folder / name).rglob("*")]
     foreign = [name for name in (*names, *inside) if name not in ours and os.path.lexists(folder / name)]
     if foreign:
-        raise ValueError(f"{folder} already has {foreign[0]}, which hopsight did not write: choose another folder")
+        raise ValueError(f"{folder} already has {foreign[0]}, which hopsight did not write: move it, or choose another folder")
     for name, digest in ours.items():
         file = folder / name
         if name in names and digest and file.is_file() and not file.is_symlink() and checksum(file) != digest:
@@ -195,14 +195,27 @@ def _written(folder: Path) -> Mapping[str, str | None]:
     return listed if isinstance(listed, dict) else {}
 
 
-def adopt(folder: Path, *names: str) -> bytes:
-    """List files that are added to a finished run in its record, unless they are the user's own; return the record."""
+@contextmanager
+def adding(folder: Path, *names: str) -> Iterator[None]:
+    """List the files that the block adds to a finished run, or removes, in its record; refuse the user's own."""
     _refuse_foreign(folder, names)
+    _list(folder, names, dict.fromkeys(names))  # if killed while it writes, the files are known as ours
+    try:
+        yield
+    finally:
+        _list(folder, names, {name: _checksum_of_table(folder / name) for name in names if (folder / name).exists()})
+
+
+def _list(folder: Path, names: Collection[str], files: dict[str, str | None]) -> None:
     record = json.loads(read_regular(folder / RECORD))
-    record[WRITTEN] = {**record.get(WRITTEN, {}), **dict.fromkeys(names)}
+    record[WRITTEN] = {name: file for name, file in record.get(WRITTEN, {}).items() if name not in names} | files
     with replacing(folder / RECORD) as file:
         write_record(file, record)
-    return read_regular(folder / RECORD)
+
+
+def _checksum_of_table(path: Path) -> str | None:
+    """Return the checksum of a file that people edit; None of another."""
+    return checksum(path) if path.suffix == ".csv" else None
 
 
 def _checkpoints(folder: Path) -> list[Path]:
@@ -223,10 +236,9 @@ def write_record(path: Path, record: dict[str, Any]) -> None:
     """
     whole = {"format": FORMAT, "version": VERSION} | record
     if path.parent.name == STAGING:
-        staged = {each.relative_to(path.parent).as_posix(): each for each in path.parent.rglob("*")}
+        staged = [each.relative_to(path.parent).as_posix() for each in path.parent.rglob("*")]
         whole[WRITTEN] = {
-            name: checksum(staged[name]) if name.endswith(".csv") else None
-            for name in sorted({*staged, RECORD} - {PUBLISHING})
+            name: _checksum_of_table(path.parent / name) for name in sorted({*staged, RECORD} - {PUBLISHING})
         }
     with naming(path):
         path.write_text(json.dumps(plain(whole), indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8")
