@@ -124,8 +124,9 @@ class JudgedEdges:
         Where events have times, edges without any come last, because ``edges.csv`` has one row per event.
         """
         order = edge_order(self.model) if self.has_hops else np.empty(0, dtype=np.int64)
-        timed = self.events is not None and self.events.flow.events.time is not None
-        return order[np.argsort(~np.isin(order, self.events.places), kind="stable")] if timed else order
+        if self.events is None or self.events.flow.events.time is None:
+            return order
+        return order[np.argsort(~np.isin(order, self.events.places), kind="stable")]
 
     @cached_property
     def ranks(self) -> IntArray:

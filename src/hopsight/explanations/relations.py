@@ -129,8 +129,10 @@ def _shared(graph: AttributedGraph, node: int) -> list[str]:
 def shared_by_all(graph: AttributedGraph, nodes: Any) -> str:
     """Return the node of another type that some nodes all share, the rarest one; empty if there is none."""
     context = graph.context
-    common = [] if context is None else np.flatnonzero(context.has[nodes].sum(axis=0) == nodes.size)
-    if context is None or not len(common):
+    if context is None:
+        return ""
+    common = np.flatnonzero(context.has[nodes].sum(axis=0) == nodes.size)
+    if not common.size:
         return ""
     rare = common[np.argmax(context.worth[common])]
     return printable(f"{context.types[context.other_types[rare]]} {context.others[rare]}")

@@ -230,6 +230,7 @@ def _settings(record: dict[str, Any]) -> dict[str, Any]:
     read = {"source": source.pop("path", None), **source}
     return {
         "detector": record.get("detector"),
+        "learned from labels": "yes" if record.get("learned") else None,
         **{name: value for name, value in read.items() if value not in (None, [], False)},
         **_part(record, "parameters"),
     }
@@ -243,5 +244,5 @@ def _part(record: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _flags(move: Move) -> str:
     if move.flagged == move.new_flagged:
-        return "both" if move.flagged else ""
-    return "first" if move.flagged else "second"
+        return "in both" if move.flagged else ""
+    return "before" if move.flagged else "now"

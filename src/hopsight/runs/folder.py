@@ -149,6 +149,8 @@ def _locked_file(folder: Path) -> IO[str]:
     """Lock the folder; the system releases the lock when the process ends, however it ends."""
     path = folder / LOCK
     for _ in range(10):
+        if folder.is_file():
+            raise ValueError(f"{folder} is a file: choose a folder")
         folder.mkdir(parents=True, exist_ok=True)
         handle = open_own(path, "a+")  # held until the run ends
         if not try_lock(handle):
@@ -175,7 +177,7 @@ def _refuse_foreign(folder: Path, names: Collection[str]) -> None:
     inside = [each.relative_to(folder).as_posix() for name in names for each in (folder / name).rglob("*")]
     foreign = [name for name in (*names, *inside) if name not in ours and os.path.lexists(folder / name)]
     if foreign:
-        raise ValueError(f"{folder} already has {foreign[0]}, which hopsight did not write: move it, or choose another folder")
+        raise ValueError(f"{folder} already has {foreign[0]}, which hopsight did not write: choose another folder")
     for name, digest in ours.items():
         file = folder / name
         if name in names and digest and file.is_file() and not file.is_symlink() and checksum(file) != digest:
