@@ -23,6 +23,7 @@ IntArray = NDArray[np.int64]
 DATE_PATTERNS = (  # as strftime writes them
     "%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%d.%m.%Y", "%d/%m/%Y", "%d-%m-%Y", "%m/%d/%Y", "%m-%d-%Y", "%d %b %Y",
 )  # fmt: skip
+MOST_BITS = 10.0  # of rarity, one in a thousand, that are extrapolated from smaller numbers
 DUPLICATES = ("sum", "count", "last")
 
 
@@ -422,18 +423,27 @@ class Context:
 
     @cached_property
     def rarity(self) -> FloatArray:
-        """(n_nodes, n_types) the same, where a node that d nodes share counts (1 − log₂ s) / (log₂ d)².
+        """(n_nodes, n_types) the same, where each node counts what it is :attr:`worth`."""
+        return self._sums(self.worth)
 
-        Of the nodes of its type that several share, the share s is shared by d or more. So what two share counts 1,
-        and what many share counts less; but five count more in a world of pairs than where hundreds are common.
+    @cached_property
+    def worth(self) -> FloatArray:
+        """(n_others,) how much a node that d nodes share counts: (1 + b) / (log₂ d)², with b bits of rarity.
+
+        Of the N nodes of its type that several share, the share s is shared by d or more, and q by three or more: b is
+        −log₂ s, or −(d − 2) log₂ q if that is more, but at most 10 and 2 log₂ N. So what two share counts 1, and what
+        many share counts less; but seven count more in a world of pairs than where hundreds are common.
         """
         worth = np.zeros(len(self.others))
         for kind in range(len(self.types)):
             mine = self.other_types == kind
-            ordered = np.sort(self.n_sharing[mine])
-            share = 1.0 - np.searchsorted(ordered, self.n_sharing[mine]) / max(1, ordered.size)
-            worth[mine] = (1.0 - np.log2(share)) / np.log2(self.n_sharing[mine]) ** 2
-        return self._sums(worth)
+            number = self.n_sharing[mine]
+            size = max(1, number.size)
+            counted = -np.log2(1.0 - np.searchsorted(np.sort(number), number) / size)
+            rarer = -np.log2((1 + (number > 2).sum()) / (1 + size)) * (number - 2)
+            bits = np.maximum(counted, np.minimum(rarer, min(MOST_BITS, 2.0 * np.log2(size))))
+            worth[mine] = (1.0 + bits) / np.log2(number) ** 2
+        return worth
 
     @property
     def learned_names(self) -> list[str]:

@@ -105,7 +105,7 @@ def test_inject_plants_what_was_asked_for(run: Run, tables: Path, tmp_path: Path
     code, out, err = run("inject", "planted.npz", "twice.npz", *counts, "--attribute-anomalies", 2)
     assert code == 0, err
     assert "6 planted anomalies" in out  # besides the 7 that were there
-    assert_refused(run("inject", "network.npz", "more.npz", "--cliques", 100), "n_cliques")
+    assert_refused(run("inject", "network.npz", "more.npz", "--cliques", 100), "100 cliques of 15")
     assert left_behind(tmp_path) == ["network.npz", "planted.npz", "twice.npz"]
 
 

@@ -128,6 +128,20 @@ def platform(folder: Path) -> Path:
     return written(folder, tables, f'rank = "user"\n{settings}')
 
 
+def test_the_report_has_the_first_edge_of_edges_csv_and_the_terminal_the_first_group(tmp_path: Path, run: Run) -> None:
+    graph, ids = platform(tmp_path), np.arange(80)
+    near = np.concatenate([np.stack([ids, (ids + step) % 40 + ids // 40 * 40]) for step in (1, 2, 3, 4)], axis=1)
+    days = [f"2024-03-{1 + day % 28:02}" for day in range(near.shape[1])]
+    pl.DataFrame({"a": near[0], "b": near[1], "amount": 9.0, "day": days}).write_csv(tmp_path / "paid.csv")
+    pl.DataFrame({"id": ids, "age": ids // 40 * 50 + ids % 7, "case": ""}).write_csv(tmp_path / "users.csv")
+    code, out, _ = run("detect", graph, "--preset", "untrained", "--out", tmp_path / "result")
+    first = pl.read_csv(tmp_path / "result" / "edges.csv").row(0)
+    report = (tmp_path / "result" / "report.html").read_text()
+    assert rf"The edge most out of place is {first[0]} \u2013 {first[1]}:" in report
+    assert code == 0 and "1 group found, in groups.csv; the first is a group of 4 nodes: " in out
+    assert "They share device 0 (4 of 4 members)" in " ".join(out.split())
+
+
 def test_commands_on_several_tables(tmp_path: Path, run: Run) -> None:
     graph, first, quick = platform(tmp_path), tmp_path / "first", ("--set", "n_epochs=6", "--set", "burn_in=3")
     code, out, _ = run("detect", graph, "--out", first, *quick)

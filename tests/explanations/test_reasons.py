@@ -51,10 +51,10 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
 @pytest.mark.parametrize(
     ("probability", "sentence"),
     [
-        ([0.9, 0.8, 0.1], "2 nodes flagged (probability of 50.0% or more); by the labels, 15% of them are expected "
-         "to be false alarms."),
-        ([0.95, 0.2, 0.1], "1 node flagged (probability of 50.0% or more); by the labels, the chance of a false "
-         "alarm is 5%."),
+        ([0.9, 0.8, 0.1], "2 nodes flagged (probability of 50.0% or more), 3 without the labels; by the labels, "
+         "15% of them are expected to be false alarms."),
+        ([0.95, 0.2, 0.1], "1 node flagged (probability of 50.0% or more), 3 without the labels; by the labels, the "
+         "chance of a false alarm is 5%."),
         ([0.4, 0.2, 0.1], "No node stands out from the bulk; the ranking says whom to look at first."),
     ],
 )  # fmt: skip
@@ -63,7 +63,8 @@ def test_only_labels_say_how_many_false_alarms_to_expect(probability: list[float
     flags = (chances > 0.5).astype(np.int64)
     learned = SimpleNamespace(kept=[0])  # the score is −log₁₀ of the probability of being normal
     model = SimpleNamespace(
-        contamination="auto", threshold_=-np.log10(0.5), probability_=chances, label_=flags, learned_=learned
+        contamination="auto", threshold_=-np.log10(0.5), probability_=chances, label_=flags, learned_=learned,
+        before_={"label_": np.ones(3)},
     )  # fmt: skip
     assert flagged_sentence(model, int(flags.sum()), 3) == sentence
     if flags.any():

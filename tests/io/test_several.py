@@ -92,7 +92,7 @@ def test_popular_nodes_connect_nobody_and_count_less() -> None:
     many = pl.DataFrame({"u": [*range(40), 0, 1], "d": ["shop"] * 40 + ["phone"] * 2})
     seen = hs.load(edges={("user", "used", "device"): many}, rank="user", notices=[])
     assert seen.edges.tolist() == [[0], [1]]
-    one_of_two = (1 - np.log2(0.5)) / np.log2(40) ** 2
+    one_of_two = (1 + 2 * np.log2(2)) / np.log2(40) ** 2
     assert seen.context.rarity[[0, 2], 0].tolist() == pytest.approx([1 + one_of_two, one_of_two])
 
 
@@ -260,7 +260,7 @@ def test_names_of_types_in_another_language_are_not_put_into_the_plural() -> Non
     graph = hs.load(nodes={"kunde": kunden}, edges={("kunde", "bezahlt", "haendler"): paid}, rank="kunde", notices=[])
     many, shared = relation_reasons(graph, 3)
     assert many.sentence == "Has 10 'haendler' nodes; 'kunde' nodes usually have 4."
-    assert shared.sentence == "Shares 10 'haendler' nodes with 22 'kunde' nodes (haendler h12 with 5: 9, 10, 11, …)."
+    assert shared.sentence == "Shares 10 'haendler' nodes with 22 'kunde' nodes (haendler h7 with 8: 4, 5, 6, …)."
 
 
 def test_who_shares_something_is_counted_also_where_it_connects_nobody() -> None:
@@ -275,11 +275,11 @@ def test_who_shares_something_is_counted_also_where_it_connects_nobody() -> None
 
 
 def test_the_fewer_things_of_a_type_are_shared_by_as_many_the_more_one_counts() -> None:
-    """Of four shared devices, two users share three and five share one: (1 − log₂ ¼) / (log₂ 5)² = 0.556."""
+    """Of four shared devices, two users share three and five share one: (1 − 3 log₂ ⅖) / (log₂ 5)² = 0.921."""
     links = [[0, 1, 2, 3, 4, 5, *range(5)], [0, 0, 1, 1, 2, 2, 3, 3, 3, 3, 3]]
     counts, sharing = np.ones((6, 1)), [2, 2, 2, 5]
     context = Context(counts, ["device"], ["device"], list("abcd"), [0] * 4, sharing, links, distinct=counts)
-    assert context.checked(6).rarity.ravel().round(3).tolist() == [1.556] * 5 + [1.0]
+    assert context.checked(6).rarity.ravel().round(3).tolist() == [1.921] * 5 + [1.0]
 
 
 def test_amounts_of_a_relation_between_two_types_are_attributes_and_a_notice_says_so() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from hopsight.explanations.text import chance
 from hopsight.review.session import LEARNED, Session, learn_from, open_session
+from hopsight.review.storage import FILE
 from review_served import IMAGE
 
 
@@ -56,10 +57,30 @@ def test_any_node_is_found_and_explained(session: Session) -> None:
 
 
 def test_a_run_that_replaced_the_reviewed_one_is_left_alone(session: Session, run_folder: Path) -> None:
-    (run_folder / "run.json").write_text("{}")  # as another detection leaves another record
+    record = run_folder / "run.json"
+    record.write_text(record.read_text().replace('"threshold": ', '"threshold": 1'))  # as another detection leaves it
     judge(session, 12)
     settle(session)
     assert "has another run now" in session.state()["learned"] and not (run_folder / LEARNED).exists()
+    (run_folder / FILE).unlink()
+    with pytest.raises(OSError, match="cannot keep verdicts"):
+        session.state()
+    assert not (run_folder / FILE).exists()
+
+
+def test_a_file_of_the_user_is_not_replaced_by_what_was_learned(session: Session, run_folder: Path) -> None:
+    mine = run_folder / LEARNED
+    for number, text in enumerate(["my own file", "what review wrote, edited"]):
+        mine.write_text(text)
+        session.decide(f"r{number}", number, "normal", "", "ann")
+        settle(session)
+        session.decide(f"s{number}", 20 + number, "anomalous", "", "ann")
+        settle(session)
+        assert f"{LEARNED} was not written" in session.state()["learned"] and mine.read_text() == text
+        mine.unlink()
+        session.decide(f"t{number}", 40 + number, "normal", "", "ann")
+        settle(session)
+        assert mine.read_text().startswith("node,rank")
 
 
 def test_a_verdict_takes_its_node_from_the_queue_and_leaves_the_order_of_the_others(session: Session) -> None:

@@ -100,10 +100,11 @@ def detect(
         raise StoppedError("stopped; run the same command with --resume to continue") from None
     show_result(result, top=top, as_json=as_json)
     if redact:
+        from hopsight.explanations.text import broken
         from hopsight.runs.finished import write_redacted
 
         page, key = write_redacted(out, top=top)
-        typer.echo(f"To share: {page}. To keep: {key}, which says who is who.", err=as_json)
+        typer.echo(broken(f"To share: {page}. To keep: {key}, which says who is who."), err=as_json)
 
 
 @options.reads_graph(options.SourceArgument)

@@ -114,9 +114,8 @@ def _check(
     n_free = graph.n_nodes if graph.labels is None else int((graph.labels == 0).sum())
     n_planted = n_cliques * clique_size + n_attribute
     if n_planted > n_free:
-        raise ValueError(
-            f"n_cliques x clique_size + n_attribute must be at most {n_free} (the normal nodes), got {n_planted}"
-        )
+        asked = f"{n_cliques} cliques of {clique_size} and {n_attribute} others"
+        raise ValueError(f"{asked} are {n_planted} nodes, but only {n_free} are normal")
     if protocol == "leak-free":
         _check_degrees_can_hide(graph, n_cliques, clique_size)
 

@@ -119,8 +119,14 @@ class JudgedEdges:
 
     @cached_property
     def order(self) -> IntArray:
-        """The positions of all edges, the most out of place first; none without predictions."""
-        return edge_order(self.model) if self.has_hops else np.empty(0, dtype=np.int64)
+        """The positions of all edges, the most out of place first; none without predictions.
+
+        Where events have times, edges without any come last, because ``edges.csv`` has one row per event.
+        """
+        order = edge_order(self.model) if self.has_hops else np.empty(0, dtype=np.int64)
+        if self.events is None or self.events.flow.events.time is None:
+            return order
+        return order[np.argsort(~np.isin(order, self.events.places), kind="stable")]
 
     @cached_property
     def ranks(self) -> IntArray:

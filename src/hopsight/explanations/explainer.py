@@ -29,7 +29,7 @@ from hopsight.explanations.reasons import (
     WithoutEdges,
     edge_values,
 )
-from hopsight.explanations.relations import relation_reasons
+from hopsight.explanations.relations import relation_reasons, shared_by_all
 from hopsight.explanations.text import flagged_from
 from hopsight.graph import AttributedGraph
 from hopsight.io.typed import ONE_TYPE
@@ -354,10 +354,12 @@ class Explainer:
         if listed is not None:
             number, group = listed
             others = group.members[group.members != position]
-            return Companions(kind, self._names(others), number, group.density)
+            shared = shared_by_all(self.graph, group.members)
+            return Companions(kind, self._names(others), number, group.density, shared)
         if getattr(self.model, "edge_baseline_", None) is None or not hasattr(self.model, "edge_dissimilarity_"):
             return None  # the fit did not keep what is usual for edges
-        return Companions(kind, self._names(self._triangle_partners(position, kind)))
+        partners = self._triangle_partners(position, kind)
+        return Companions(kind, self._names(partners), shared=shared_by_all(self.graph, np.append(partners, position)))
 
     def _sides(self, kind: str, chosen: IntArray) -> FloatArray:
         """Return how strange, or how alike, the ends of some edges are."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -142,6 +142,17 @@ def around(graph: AttributedGraph, group: Any) -> str:
     return printable(f"They share {listed([*names, *([f'{more:,} more'] if more else [])])}.")
 
 
+def groups_sentence(graph: AttributedGraph, groups: Sequence[Any]) -> str:
+    """Say how many groups were found and who is in the first; empty without any."""
+    if not groups:
+        return ""
+    first = groups[0]
+    names = [printable(name) for name in graph.node_ids[first.members].tolist()]
+    names[MOST_AROUND:] = [f"{len(names) - MOST_AROUND:,} more"][: len(names) - MOST_AROUND]
+    start = f"{plural(len(groups), 'group')} found, in groups.csv; the first is {CALLED[first.kind]}"
+    return f"{start} of {first.members.size:,} nodes: {listed(names)}. {around(graph, first)}".strip()
+
+
 class Shared:
     """Says what the members of groups share, looking at the attributes of all nodes once.
 
@@ -173,7 +184,8 @@ class Shared:
         alike += _shared_words(graph, values, np.flatnonzero(binary & free))
         numeric = np.flatnonzero((spread > 0) & ~binary & free).tolist()
         ratio = {column: float(values[:, column].std() / spread[column]) for column in numeric}
-        alike += [_range(graph, values, c) for c in sorted(numeric, key=ratio.__getitem__) if ratio[c] <= ALIKE]
+        same = [c for c in sorted(numeric, key=ratio.__getitem__) if ratio[c] <= ALIKE and values[:, c].any()]
+        alike += [_range(graph, values, c) for c in same]
         unlike = [_range(graph, values, c) for c in sorted(numeric, key=lambda c: -ratio[c]) if ratio[c] >= 1]
         unlike += _mixed_categories(graph, values)
         return _sentence(alike, unlike)

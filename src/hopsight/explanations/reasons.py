@@ -231,13 +231,15 @@ class OwnValue:
 class Companions:
     """The other nodes of a ring or of a lockstep group: of a listed group, or of the node's strongest triangles.
 
-    ``group`` is the number of the group in ``groups.csv``, None if the triangles belong to no listed group.
+    ``group`` is the number of the group in ``groups.csv``, None if the triangles belong to no listed group. All share
+    the node of another type in ``shared``, if any.
     """
 
     kind: str
     nodes: tuple[Hashable, ...]
     group: int | None = None
     density: float | None = None
+    shared: str = ""
 
 
 @dataclass(frozen=True)
@@ -374,7 +376,9 @@ class Explanation(Readable):
         if kind in ("ring", "lockstep") and self.companions is not None and self.companions.nodes:
             names = [printable(node) for node in self.companions.nodes[:2]]
             more = ["others"] if len(self.companions.nodes) > 2 else []
-            return f"{'a ring' if kind == 'ring' else 'a near-copy, tied'} with {listed([*names, *more])}"
+            shares = self.companions.shared and f"shares {self.companions.shared}"
+            tie = shares or ("a ring" if kind == "ring" else "a near-copy, tied")
+            return f"{tie} with {listed([*names, *more])}"
         if kind == "misfit" and self.attributes:
             return plainest(self.attributes, 1)[0].in_short(self._n_neighbors)
         return ""
@@ -713,6 +717,8 @@ def companions_sentence(kind: str, companions: Companions | None) -> str:
     names = [printable(node) for node in companions.nodes[:MOST_NAMES]]
     n_more = len(companions.nodes) - len(names)
     who = listed([*names, f"{n_more:,} more"] if n_more else names)
+    if companions.shared:
+        return f"It shares {companions.shared} with {who}; they {'look far apart' if ring else 'are near-copies'}."
     if companions.group is None:
         return f"Its edges close triangles of {'nodes that look far apart' if ring else 'near-copies'} with {who}."
     tied = "" if companions.density is None else f", {companions.density:.0%} of whose pairs are connected"

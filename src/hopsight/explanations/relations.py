@@ -19,7 +19,8 @@ ENGLISH = (  # nouns whose plural is known
     "container", "contract", "country", "course", "creditor", "customer", "dealer", "debtor", "department", "device",
     "director", "doctor", "document", "domain", "donor", "driver", "email", "employee", "employer", "event", "file",
     "firm", "fund", "garage", "group", "guest", "hospital", "host", "hotel", "house", "household", "insurer",
-    "investor", "invoice", "ip", "item", "job", "landlord", "lawyer", "lender", "loan", "location", "machine",
+    "investor", "invoice", "ip", "item", "job", "landlord", "lawyer", "lender", "listing", "loan", "location",
+    "machine",
     "manager", "member", "merchant", "message", "movie", "node", "nurse", "office", "officer", "order", "organization",
     "owner", "page", "paper", "parcel", "partner", "party", "passenger", "patient", "payee", "payer", "payment",
     "person", "pharmacy", "phone", "place", "platform", "player", "policy", "post", "prescription", "product",
@@ -108,11 +109,11 @@ def _most(graph: AttributedGraph, node: int) -> tuple[str, list[int], list[float
 
 
 def _shared(graph: AttributedGraph, node: int) -> list[str]:
-    """Say for each other type how many of its nodes a node shares and with whom, those that few share first."""
+    """Say for each other type how many of its nodes a node shares and with whom, those that count most first."""
     assert graph.context is not None and graph.node_types is not None
     context, mine = graph.context, str(graph.node_types[node])
     things = _row(context.has, node)
-    things = things[np.argsort(context.n_sharing[things], kind="stable")]  # the rarest first
+    things = things[np.argsort(-context.worth[things], kind="stable")]  # the rarest first
     found = []
     for at in dict.fromkeys(context.other_types[things].tolist()):
         some, kind = things[context.other_types[things] == at], context.types[at]
@@ -123,6 +124,18 @@ def _shared(graph: AttributedGraph, node: int) -> list[str]:
             names = f"{kind} {context.others[some[0]]} with {len(rare):,}: {names}"
         found.append(printable(f"{_of_type(some.size, kind)} with {_of_type(len(partners), mine)} ({names})"))
     return found
+
+
+def shared_by_all(graph: AttributedGraph, nodes: Any) -> str:
+    """Return the node of another type that some nodes all share, the rarest one; empty if there is none."""
+    context = graph.context
+    if context is None:
+        return ""
+    common = np.flatnonzero(context.has[nodes].sum(axis=0) == nodes.size)
+    if not common.size:
+        return ""
+    rare = common[np.argmax(context.worth[common])]
+    return printable(f"{context.types[context.other_types[rare]]} {context.others[rare]}")
 
 
 def _row(matrix: Any, at: int) -> Any:

@@ -156,6 +156,8 @@ def flagged_sentence(
     if probability is None:
         words = "stands out" if n_flagged == 1 else "stand out"
         return f"{plural(n_flagged, 'node')} {words} ({limit})."
+    if hasattr(model, "before_"):
+        start += f", {int(model.before_['label_'][shown].sum()):,} without the labels"
     normal = float((1.0 - probability[shown][model.label_[shown] == 1]).mean())
     if n_flagged == 1:
         return f"{start}; by the labels, the chance of a false alarm is {100 * normal:.2g}%."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from hopsight.feedback.features import Rows
 from hopsight.feedback.learner import Learned, learn
-from hopsight.metrics import roc_auc
+from hopsight.metrics import roc_auc_difference
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -23,10 +24,11 @@ GAIN = 0.02  # in ROC-AUC between half of the labels and all, from which on more
 
 @dataclass(frozen=True)
 class Point:
-    """How well labels are predicted by what was learned from some of the others: their number, and the ROC-AUC."""
+    """How well labels are predicted by what was learned from some of the others: the ROC-AUC and its standard error."""
 
     n_labels: int
     roc_auc: float
+    error: float = 0.0
 
 
 def learning_curve(
@@ -54,35 +56,45 @@ def learning_curve(
         part[kind] = np.arange(int(kind.sum())) % N_PARTS
     points = []
     for shares in (((0,), (2,)), ((0, 1), (2, 3))):
-        areas, sizes = [], []
+        found_by = []
         for share in shares:
             mine = np.isin(part, share)
             rows = rows_of(judged[mine], anomalous[mine])
             found = learn(rows, score, judged[mine], anomalous[mine], hashes, seed)
             others = judged[~mine]
-            areas.append(roc_auc(anomalous[~mine], found.log_odds(rows(others), score[others])))
-            sizes.append(int(mine.sum()))
-        points.append(Point(round(float(np.mean(sizes))), float(np.mean(areas))))
-    return [*points, Point(judged.size, float(learned.quality()["roc_auc"]))]
+            found_by.append((mine.sum(), *_area(anomalous[~mine], found.log_odds(rows(others), score[others]))))
+        sizes, areas, errors = np.array(found_by).T
+        points.append(Point(round(float(sizes.mean())), float(areas.mean()), math.hypot(*errors) / len(errors)))
+    return [*points, Point(judged.size, *_area(anomalous, learned.out_of_fold))]
+
+
+def _area(anomalous: BoolArray, values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the ROC-AUC and its standard error."""
+    above_chance, error = roc_auc_difference(anomalous, values, np.zeros(values.size))
+    return 0.5 + above_chance, error
 
 
 def in_words(points: Sequence[Point]) -> str | None:
     """Say whether more labels would help; None without a curve.
 
-    >>> in_words([Point(25, 0.7), Point(50, 0.78), Point(100, 0.84)])
-    'ROC-AUC grew from 0.78 with 50 labels to 0.84 with 100: more labels would help.'
+    They would if the gain by the second half of the labels exceeds its standard error, and all labels together are
+    better than chance by more than theirs.
+
+    >>> in_words([Point(25, 0.7, 0.04), Point(50, 0.78, 0.03), Point(100, 0.84, 0.03)])
+    'ROC-AUC grew from 0.78 with 50 labels to 0.84 with all 100: more labels would help.'
     >>> in_words([Point(25, 0.8), Point(50, 0.84), Point(100, 0.84)])
     'ROC-AUC is 0.84 with all 100 labels, about the same as with 50 (0.84).'
+    >>> in_words([Point(10, 0.5, 0.1), Point(20, 0.42, 0.06), Point(40, 0.54, 0.09)])
+    'ROC-AUC is 0.54 with all 40 labels, 0.42 with 20: this does not show whether more would help.'
     """
     if not points:
         return None
     half, full = points[-2:]
-    if full.roc_auc - half.roc_auc >= GAIN:
-        return (
-            f"ROC-AUC grew from {half.roc_auc:.2f} with {half.n_labels:,} labels to {full.roc_auc:.2f} with "
-            f"{full.n_labels:,}: more labels would help."
-        )
-    return (
-        f"ROC-AUC is {full.roc_auc:.2f} with all {full.n_labels:,} labels, about the same as with {half.n_labels:,} "
-        f"({half.roc_auc:.2f})."
-    )
+    gain, error = full.roc_auc - half.roc_auc, math.hypot(half.error, full.error)
+    sure = full.roc_auc - 0.5 > full.error
+    before, now = f"{half.roc_auc:.2f} with {half.n_labels:,}", f"{full.roc_auc:.2f} with all {full.n_labels:,}"
+    if sure and gain >= max(GAIN, error):
+        return f"ROC-AUC grew from {before} labels to {now}: more labels would help."
+    if sure and abs(gain) < GAIN:
+        return f"ROC-AUC is {now} labels, about the same as with {half.n_labels:,} ({half.roc_auc:.2f})."
+    return f"ROC-AUC is {now} labels, {before}: this does not show whether more would help."

@@ -29,10 +29,10 @@ from hopsight.report.page import MOST_EVENTS, level_range, node_reasons
 from hopsight.report.words import title_of
 from hopsight.review.storage import UNDO, Decision, Store, current
 from hopsight.runs.finished import open_run
-from hopsight.runs.folder import LEARNED, RECORD, adopt, locked, read_record
+from hopsight.runs.folder import LEARNED, WRITTEN, adding, locked, read_record
 from hopsight.runs.results import write_scores
 from hopsight.system.cells import guarded
-from hopsight.system.files import read_regular, replacing
+from hopsight.system.files import replacing
 from hopsight.system.lazy_polars import pl
 
 VIEWS = ("queue", "flagged", "judged", *VERDICTS)
@@ -47,7 +47,7 @@ class Session:
     def __init__(self, folder: Path, store: Store, run: tuple[Any, Any]) -> None:
         self.folder, self.store = folder, store
         self.fitted, self.graph = run
-        self.record = read_regular(folder / RECORD)  # another run in the folder has another one
+        self.run = self._run()
         self.title = title_of(self.graph, read_record(folder))
         self.n_ranked = self.graph.n_nodes if self.graph.ranked is None else int(self.graph.ranked.sum())
         self.lock = threading.RLock()  # explaining uses torch and fills caches
@@ -194,19 +194,25 @@ class Session:
             explainer.node(self.graph.node_ids[0], absent=0)  # computes what all nodes share, before the page needs it
         with self.lock:
             self._use(explainer, words)
+        learned = self.folder / LEARNED
         try:
             with locked(self.folder):
-                if read_regular(self.folder / RECORD) != self.record:
+                if self._run() != self.run:
                     raise ValueError(f"{self.folder} has another run now; stop the review and start it again")
-                if model is self.fitted:
-                    (self.folder / LEARNED).unlink(missing_ok=True)
-                else:
-                    self.record = adopt(self.folder, LEARNED)
-                    with replacing(self.folder / LEARNED) as file:
+                if model is not self.fitted:
+                    with adding(self.folder, LEARNED), replacing(learned) as file:
                         write_scores(file, self.graph, model)
-        except OSError as error:
-            self.learned = f"{words} {LEARNED} could not be written: {error.strerror or error}."
+                elif learned.exists():
+                    with adding(self.folder, LEARNED):
+                        learned.unlink()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            self.learned = " ".join(filter(None, [words, f"{LEARNED} was not written: {reason}."]))
             self.learning += 1
+
+    def _run(self) -> dict[str, Any]:
+        """Return the record of the run, without the files that may be added to it: another run has another one."""
+        return read_record(self.folder) | {WRITTEN: None}
 
     def _find_curve(self) -> None:
         """Find the learning curve of the newest ranking, which takes several times as long as learning."""

@@ -64,7 +64,7 @@ class Store:
         self.path, self.graph = path, graph
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise ValueError(f"{path} is a symbolic link, pipe or device: move it away, verdicts are kept in a file")
-        with self._connection() as connection:
+        with self._connection(mode="rwc") as connection:
             connection.execute(SCHEMA)
 
     def add(self, request: str, node: str, verdict: str, note: str, reviewer: str) -> Decision:
@@ -118,10 +118,11 @@ class Store:
         return [Decision(*row) for row in rows]
 
     @contextmanager
-    def _connection(self, *, write: bool = True) -> Iterator[Any]:
-        """Open one transaction; it is on the disk when the block ends."""
+    def _connection(self, *, write: bool = True, mode: str = "rw") -> Iterator[Any]:
+        """Open one transaction; it is on the disk when the block ends. A file that has gone is not made again."""
+        address = f"{self.path.absolute().as_uri()}?mode={mode}"
         try:
-            with closing(sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)) as connection:
+            with closing(sqlite3.connect(address, timeout=WAIT, isolation_level=None, uri=True)) as connection:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA foreign_keys = ON")

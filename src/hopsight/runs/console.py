@@ -209,6 +209,8 @@ def show_result(result: Result, *, top: int, as_json: bool = False) -> None:
         rule=result.record["flagged"],
         more=more,
     )
+    if result.groups:
+        write(broken(result.groups))
     truth = result.record["labels"]
     if truth is not None:
         write(

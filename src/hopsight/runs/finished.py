@@ -16,7 +16,7 @@ from hopsight.explanations.text import Readable, Table
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import mid_ranks, ranking
 from hopsight.report.page import redacted, report
-from hopsight.runs.folder import KEY, OVER_TIME, REDACTED, adopt, read_record
+from hopsight.runs.folder import KEY, OVER_TIME, REDACTED, adding, read_record
 from hopsight.runs.results import read_table, table_of
 from hopsight.system.cells import guarded, unguarded
 from hopsight.system.files import replacing
@@ -95,10 +95,10 @@ def write_redacted(folder: Path, *, top: int = 20) -> tuple[Path, Path]:
     order = ranking(model.decision_score_)
     names = redacted(graph, model.decision_score_).node_ids
     key = {"node": [guarded(str(graph.node_ids[node])) for node in order], "redacted": names[order].tolist()}
-    adopt(folder, KEY, REDACTED)
-    with replacing(folder / KEY) as file:
-        pl.DataFrame(key).write_csv(file)
-    return report(model, graph, top=top, redact=True).write(folder / REDACTED), folder / KEY
+    with adding(folder, KEY, REDACTED):
+        with replacing(folder / KEY) as file:
+            pl.DataFrame(key).write_csv(file)
+        return report(model, graph, top=top, redact=True).write(folder / REDACTED), folder / KEY
 
 
 @dataclass(frozen=True)
@@ -230,6 +230,7 @@ def _settings(record: dict[str, Any]) -> dict[str, Any]:
     read = {"source": source.pop("path", None), **source}
     return {
         "detector": record.get("detector"),
+        "learned from labels": "yes" if record.get("learned") else None,
         **{name: value for name, value in read.items() if value not in (None, [], False)},
         **_part(record, "parameters"),
     }
@@ -243,5 +244,5 @@ def _part(record: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _flags(move: Move) -> str:
     if move.flagged == move.new_flagged:
-        return "both" if move.flagged else ""
-    return "first" if move.flagged else "second"
+        return "in both" if move.flagged else ""
+    return "before" if move.flagged else "now"

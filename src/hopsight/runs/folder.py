@@ -149,6 +149,8 @@ def _locked_file(folder: Path) -> IO[str]:
     """Lock the folder; the system releases the lock when the process ends, however it ends."""
     path = folder / LOCK
     for _ in range(10):
+        if folder.is_file():
+            raise ValueError(f"{folder} is a file: choose a folder")
         folder.mkdir(parents=True, exist_ok=True)
         handle = open_own(path, "a+")  # held until the run ends
         if not try_lock(handle):
@@ -195,14 +197,27 @@ def _written(folder: Path) -> Mapping[str, str | None]:
     return listed if isinstance(listed, dict) else {}
 
 
-def adopt(folder: Path, *names: str) -> bytes:
-    """List files that are added to a finished run in its record, unless they are the user's own; return the record."""
+@contextmanager
+def adding(folder: Path, *names: str) -> Iterator[None]:
+    """List the files that the block adds to a finished run, or removes, in its record; refuse the user's own."""
     _refuse_foreign(folder, names)
+    _list(folder, names, dict.fromkeys(names))  # if killed while it writes, the files are known as ours
+    try:
+        yield
+    finally:
+        _list(folder, names, {name: _checksum_of_table(folder / name) for name in names if (folder / name).exists()})
+
+
+def _list(folder: Path, names: Collection[str], files: dict[str, str | None]) -> None:
     record = json.loads(read_regular(folder / RECORD))
-    record[WRITTEN] = {**record.get(WRITTEN, {}), **dict.fromkeys(names)}
+    record[WRITTEN] = {name: file for name, file in record.get(WRITTEN, {}).items() if name not in names} | files
     with replacing(folder / RECORD) as file:
         write_record(file, record)
-    return read_regular(folder / RECORD)
+
+
+def _checksum_of_table(path: Path) -> str | None:
+    """Return the checksum of a file that people edit; None of another."""
+    return checksum(path) if path.suffix == ".csv" else None
 
 
 def _checkpoints(folder: Path) -> list[Path]:
@@ -223,10 +238,9 @@ def write_record(path: Path, record: dict[str, Any]) -> None:
     """
     whole = {"format": FORMAT, "version": VERSION} | record
     if path.parent.name == STAGING:
-        staged = {each.relative_to(path.parent).as_posix(): each for each in path.parent.rglob("*")}
+        staged = [each.relative_to(path.parent).as_posix() for each in path.parent.rglob("*")]
         whole[WRITTEN] = {
-            name: checksum(staged[name]) if name.endswith(".csv") else None
-            for name in sorted({*staged, RECORD} - {PUBLISHING})
+            name: _checksum_of_table(path.parent / name) for name in sorted({*staged, RECORD} - {PUBLISHING})
         }
     with naming(path):
         path.write_text(json.dumps(plain(whole), indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hopsight.detectors.table import own_columns, score_table, shown_order
 from hopsight.explanations.edges import edge_events, edge_order, edge_reasons, unlikeness_places
 from hopsight.explanations.events import Calendar, exchanged
-from hopsight.explanations.groups import Shared, around
+from hopsight.explanations.groups import Shared, around, groups_sentence
 from hopsight.explanations.text import flagged_sentence
 from hopsight.graph import AttributedGraph
 from hopsight.io.frames import open_table
@@ -221,6 +221,7 @@ class Result:
     own: dict[str, NDArray[Any]] = field(default_factory=dict)
     reasons: Sequence[str] = ()  # of the first nodes, in a few words
     edges: Sequence[tuple[object, object, float, bool]] = ()  # the first, if learned: ends, probability, flagged
+    groups: str = ""  # how many were found, and the first, in words
 
     @classmethod
     def of(
@@ -235,7 +236,8 @@ class Result:
                 *zip(*ends.tolist(), chances.tolist(), model.edge_label_[first].astype(bool).tolist(), strict=True)
             ]
         order, own = shown_order(model), own_columns(model)
-        return cls(folder, graph, scores, model.threshold_, order, record, own, reasons, edges)
+        groups = groups_sentence(graph, getattr(model, "groups_", ()))
+        return cls(folder, graph, scores, model.threshold_, order, record, own, reasons, edges, groups)
 
 
 def now() -> str:
