@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -322,8 +323,14 @@ class Explainer:
         for kind in FLOW_KINDS:
             if kind in self._kinds and self._kinds[kind][position] >= NOTICEABLE:
                 found = facts(self.graph, kind, position, usual)
-                if found is not None:
-                    yield flow_reason(kind, found, self.graph.node_ids, self.calendar)
+                if found is None:
+                    continue
+                reason = flow_reason(kind, found, self.graph.node_ids, self.calendar)
+                circle = self.groups.of("cycle", position) if kind == "pass_through" else None
+                if circle is not None:
+                    short = f"group {circle[0]}, a circle: {reason.in_short.partition(', half')[0]}"
+                    reason = replace(reason, in_short=short)
+                yield reason
 
     @cached_property
     def _weights(self) -> dict[str, float]:
