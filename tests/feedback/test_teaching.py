@@ -108,6 +108,9 @@ def test_a_graph_judged_again_has_the_same_probabilities(taught: CrossHCM, label
     again = model.judge(graph)
     assert np.array_equal(again.probability_, model.probability_)
     assert np.array_equal(again.rank_before_, model.rank_before_)
+    other_order = {name: values[::-1] for name, values in nodes.items()}
+    turned = model.judge(hs.load(pl.DataFrame(edges), nodes=pl.DataFrame(other_order)))
+    assert np.array_equal(turned.probability_[:240][::-1], model.probability_[:240])
     complete = hs.load(pl.DataFrame(edges), nodes=pl.DataFrame(nodes | {"age": ages}))  # has no column of empty cells
     assert np.corrcoef(model.judge(complete).probability_, model.probability_)[0, 1] > 0.9
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from hopsight.detectors.base import NodeOrder
 from hopsight.detectors.table import UNLABELED
 from hopsight.feedback.curve import Point, learning_curve
 from hopsight.feedback.features import Columns, Features, Rows
-from hopsight.feedback.learner import EDGES, Learned, key_of, learn
+from hopsight.feedback.learner import EDGES, Learned, learn
 from hopsight.feedback.reasons import LearnedReasons
 from hopsight.graph import AttributedGraph
 from hopsight.io.labels import Labels
@@ -195,8 +195,7 @@ def teach(
     """Set what a detector learns from labels of edges, of which there are both kinds; its nodes stay as they are."""
     table = EdgeTable.of(detector, graph, columns, scores, known.positions, known.anomalous)
     hashes = _hashes(graph)
-    found = learn(table.rows, table.score, known.positions, known.anomalous, hashes, seed)
-    detector.edge_learned_ = replace(found, key=np.array([key_of(hashes)]))
+    detector.edge_learned_ = learn(table.rows, table.score, known.positions, known.anomalous, hashes, seed)
     apply(detector, table)
 
 
@@ -208,9 +207,7 @@ def apply(detector: Any, table: EdgeTable, *, keep: bool = False) -> None:
 
 def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, scores: FloatArray) -> None:
     """Set what was learned for the edges of a graph to judge, none of which is known if it is not that of the fit."""
-    learned: Learned = detector.edge_learned_
-    if learned.key[0] != key_of(_hashes(graph)):
-        learned = learned.without_labels()
+    learned: Learned = detector.edge_learned_.known_in(_hashes(graph))
     detector.edge_learned_ = None  # its scores are those without labels
     table = EdgeTable.of(detector, graph, columns, scores, *learned.labels)
     detector.edge_learned_ = learned

@@ -78,8 +78,8 @@ class Learned:
         without their own label.
     before
         The scores without labels of the judged rows.
-    key
-        (1,) tells the nodes of the graph from those of others.
+    key, hashes
+        (1,) tells the rows of the graph from those of others; a random word for each judged row, by its ids.
     kept
         (1,) whether the ranking stays as it was, because predictions without the own label showed no gain (0 or 1).
     """
@@ -103,6 +103,7 @@ class Learned:
     out_of_fold: FloatArray
     before: FloatArray
     key: IntArray
+    hashes: IntArray
     kept: IntArray
 
     def log_odds(self, features: Features, score: FloatArray) -> FloatArray:
@@ -129,7 +130,15 @@ class Learned:
 
     def without_labels(self) -> Learned:
         """Return the same for another graph, in which no row is known to be anomalous or normal."""
-        return replace(self, judged=np.zeros(0, dtype=np.int64))
+        return replace(self, judged=np.zeros(0, dtype=np.int64), key=np.zeros(1, dtype=np.int64))
+
+    def known_in(self, hashes: NDArray[np.uint64]) -> Learned:
+        """Return the same for a graph whose rows have these hashes: that of the fit, in any order, or another one."""
+        if self.key[0] != key_of(hashes):
+            return self.without_labels()
+        order = np.argsort(hashes, kind="stable")
+        places = np.searchsorted(hashes[order], self.hashes.view(np.uint64))
+        return replace(self, judged=order[np.minimum(places, order.size - 1)])
 
     @property
     def labels(self) -> tuple[IntArray, BoolArray]:
@@ -197,7 +206,7 @@ class Learned:
         shapes = {
             "line": (2,), "linear": (n_features + 1,), "known": (k, n_features), "coefficients": (k, 3),
             "own_columns": (n_features,), "weights": (len(EXPERTS) + 1,), "calibration": (2,), "anomalous": (m,),
-            "out_of_fold": (m,), "before": (m,), "key": (1,), "kept": (1,),
+            "out_of_fold": (m,), "before": (m,), "key": (1,), "hashes": (m,), "kept": (1,),
         }  # fmt: skip
         wrong = [name for name, shape in shapes.items() if np.shape(getattr(self, name)) != shape]
         if wrong or self.score_levels.shape[0] != 1 or self.expert_levels.shape[0] != len(EXPERTS):
@@ -267,7 +276,8 @@ def learn(
     draft = Learned(
         correction, alone, near, everything, line, linear, mine.normal, coefficients, levels, score_levels,
         np.zeros((len(EXPERTS), 1), dtype=np.float32), own.astype(np.int64), nobody, nobody, judged,
-        anomalous.astype(np.int64), nobody, usual[judged], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64),
+        anomalous.astype(np.int64), nobody, usual[judged], np.array([key_of(hashes)]), hashes[judged].view(np.int64),
+        np.zeros(1, dtype=np.int64),
     )  # fmt: skip
     opinions = draft._opinions(others.values, usual[reference])
     expert_levels = quantile_levels(opinions, N_LEVELS)
@@ -397,9 +407,8 @@ def probable(scores: FloatArray, probability: FloatArray, false_alarms: float) -
 
 
 def key_of(hashes: NDArray[Any]) -> int:
-    """Return a number that tells the nodes of a graph, and their order, from others, given the hashes of their ids."""
-    places = np.arange(1, hashes.size + 1, dtype=np.uint64)
-    return int((hashes.astype(np.uint64) * places).sum(dtype=np.uint64) >> np.uint64(2))
+    """Return a number that tells the nodes of a graph from others in any order, given the hashes of their ids."""
+    return int(hashes.astype(np.uint64).sum(dtype=np.uint64) >> np.uint64(2))
 
 
 def _combine(columns: FloatArray, judged: Judged) -> tuple[FloatArray, FloatArray]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +20,7 @@ from hopsight.feedback.features import (
     node_features,
     with_judged_neighbors,
 )
-from hopsight.feedback.learner import EDGES, NODES, Learned, key_of, learn
+from hopsight.feedback.learner import EDGES, NODES, Learned, learn
 from hopsight.feedback.reasons import LearnedReasons, given_away
 from hopsight.graph import AttributedGraph
 from hopsight.io.labels import Labels, read_labels
@@ -74,8 +73,7 @@ def taught(
     rows = features_of(copied, graph, columns, copied.decision_score_)
     rows = with_judged_neighbors(rows, graph, known.positions, known.anomalous)
     hashes = graph.node_hashes
-    found = learn(rows, copied.decision_score_, known.positions, known.anomalous, hashes, _seed(detector))
-    copied.learned_ = replace(found, key=np.array([key_of(hashes)]))
+    copied.learned_ = learn(rows, copied.decision_score_, known.positions, known.anomalous, hashes, _seed(detector))
     apply(copied, rows, copied.decision_score_, ranked=graph.ranked)
     return copied
 
@@ -118,9 +116,7 @@ def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, defa
 
     In another graph than that of the fit no node is known to be anomalous or normal.
     """
-    learned: Learned = detector.learned_
-    if learned.key[0] != key_of(graph.node_hashes):
-        detector.learned_ = learned = learned.without_labels()
+    detector.learned_ = learned = detector.learned_.known_in(graph.node_hashes)
     rows = with_judged_neighbors(features_of(detector, graph, columns, default), graph, *learned.labels)
     apply(detector, rows, default, ranked=graph.ranked, keep=True)
     scores: FloatArray = detector.decision_score_
