@@ -24,7 +24,7 @@ Matrix = NDArray[np.float32]
 Columns = Callable[[AttributedGraph], tuple[NDArray[Any], Sequence[str]]]  # the attributes that a learner sees
 
 N_LEVELS = 257  # quantiles that a feature's normal scores are read from
-N_PARTS = 512  # of the range of levels, to look values up in
+N_PARTS = 4096  # of the range of levels, to look values up in
 ROWS_AT_ONCE = 1 << 14  # whose means over neighbors a thread computes
 FARTHEST = 3.0  # standard deviations: no feature counts for more in a linear expert
 
