@@ -59,13 +59,25 @@ function groupDrawings(page) {
   return el("ul", { class: "drawings" }, page.groups.slice(0, N_DRAWN).map(([number_, kind, members, size, density, , about, types]) => {
     const lines = [`a ${kind} of ${whole(size)}, ${share(density)} of their pairs connected`, about];
     const link = el("a", { href: address(page, members[0]), "aria-label": `Group ${number_}, a ${kind} of ${size}` }, drawing(page, members, kind, types));
-    return el("li", null, withTip(link, `Group ${number_}`, lines), el("span", { class: "small" }, `${{ ring: "Ring", cycle: "Circle", sharing: "Group" }[kind] ?? "Lockstep"} of ${whole(size)}`));
+    return el("li", null, withTip(link, `Group ${number_}`, lines), el("span", { class: "small" }, `Group ${number_}: ${{ cycle: "circle" }[kind] ?? kind} of ${whole(size)}`));
   }));
+}
+
+// Each member after one that it is connected to, as far as possible: so a circle of payments is drawn as one.
+function inTurn(page, members) {
+  const left = new Set(members), found = [];
+  for (const first of members) {
+    for (let node = first; left.delete(node);) {
+      found.push(node);
+      node = (page.egos[node]?.edges ?? []).map(([other]) => other).find((other) => left.has(other)) ?? node;
+    }
+  }
+  return found;
 }
 
 // Members in a circle; in the middle the nodes of other types that a group has gathered around.
 function drawing(page, members, kind, types) {
-  const shown = members.slice(0, MOST_MEMBERS);
+  const shown = inTurn(page, members.slice(0, MOST_MEMBERS));
   const place = new Map(shown.map((node, i) => {
     const angle = (2 * Math.PI * i) / shown.length - Math.PI / 2;
     return [node, [50 + 40 * Math.cos(angle), 50 + 40 * Math.sin(angle)]];
