@@ -24,7 +24,7 @@ GAIN = 0.02  # in ROC-AUC between half of the labels and all, from which on more
 
 @dataclass(frozen=True)
 class Point:
-    """How well labels are predicted by what was learned from some of the others: the ROC-AUC and its standard error."""
+    """How well labels are predicted by some of the others: how many, the ROC-AUC and its standard error."""
 
     n_labels: int
     roc_auc: float

@@ -460,7 +460,7 @@ class EdgeColumns:
         known = [each for each in zip(places, said, strict=True) if each[1] and each[1] <= rules.ISO_CURRENCIES]
         for place, units in known[1:]:
             first, counts = known[0]
-            if not (counts <= units or ("USD" in units and all(str(code) in rules.DOLLARS for code in counts))):
+            if not (counts <= units or ("USD" in units and counts <= rules.DOLLARS)):
                 one, other = (", ".join(sorted(map(str, each))) for each in (counts, units))
                 what = f"Amounts are in {one} by {first}, but in {other} by {place}"
                 notice(f"{what}: {first} counts; correct what is wrong.", notices)

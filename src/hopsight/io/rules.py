@@ -392,7 +392,8 @@ CURRENCIES = {
     "$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "₹": "INR", "RS.": "INR", "RS": "INR", "₽": "RUB", "₩": "KRW",
     "₺": "TRY", "R$": "BRL", "ZŁ": "PLN", "KR.": "KR", "円": "JPY", "元": "CNY",
 }  # fmt: skip
-DOLLARS = "USD ARS AUD BBD BSD BZD CAD CLP COP DOP FJD HKD JMD MXN NAD NZD SGD TTD TWD UYU XCD"  # all have the sign $
+_DOLLARS = "USD ARS AUD BBD BSD BZD CAD CLP COP DOP FJD HKD JMD MXN NAD NZD SGD TTD TWD UYU XCD"
+DOLLARS = frozenset(_DOLLARS.split())  # all have the sign $
 _WORDS = r"kr\.?|zł|Rs\.?|S/\.?|B/\.|Kč|Ft|лв\.?|руб\.?|元|円|원"  # where no sign is usual
 _MONEY = rf"(?:(?i:[A-Z]{{0,3}}\p{{Sc}}|{'|'.join(sorted(ISO_CURRENCIES))}|{_WORDS}))"
 _SPACE = "\u00a0\u202f '’"  # between thousands
