@@ -14,24 +14,24 @@ from contextvars import ContextVar
 from difflib import get_close_matches
 from numbers import Real
 
-Spelling = Callable[[str, object], str]  # of a parameter and its value, which is None if only the name is written
+Spelling = Callable[[str, object], str | None]  # of a parameter and its value, which is None if only its name counts
 
 
 def _in_python(name: str, value: object) -> str:
     return name if value is None else f"{name}={value!r}"
 
 
-_spelling: ContextVar[Spelling] = ContextVar("spelling", default=_in_python)
+_spellings: ContextVar[tuple[Spelling, ...]] = ContextVar("spellings", default=())
 
 
 @contextmanager
 def spelling(spell: Spelling) -> Iterator[None]:
-    """Have messages write parameters in another way than Python's while the block runs."""
-    before = _spelling.set(spell)
+    """Have messages write parameters in another way while the block runs, or as before it where ``spell`` has none."""
+    before = _spellings.set((spell, *_spellings.get()))
     try:
         yield
     finally:
-        _spelling.reset(before)
+        _spellings.reset(before)
 
 
 def option(name: str, value: object = None) -> str:
@@ -40,7 +40,7 @@ def option(name: str, value: object = None) -> str:
     >>> option("ignore", ["amount"]), option("directed", True), option("lr")
     ("ignore=['amount']", 'directed=True', 'lr')
     """
-    return _spelling.get()(name, value)
+    return next(filter(None, (spell(name, value) for spell in _spellings.get())), _in_python(name, value))
 
 
 class Refusal(ValueError):  # noqa: N818 (it is a ValueError, and reads better this way)

@@ -288,6 +288,7 @@ def test_a_text_that_differs_for_every_node_is_its_name() -> None:
         (["10:30", "23:59:60", "25:61:00"], "row 3: '25:61:00' is not a time of day"),
         (["31/03/2024", "03/31/2024"], "dates in different forms ('31/03/2024' and '03/31/2024')"),
         (["2024-03-31", "31/03/2024"], "dates in different forms ('2024-03-31' and '31/03/2024')"),
+        ([*["01/02/2024"] * 90, "25/03/2024", "03/25/2024"], "forms ('25/03/2024' and '03/25/2024')"),
     ],
 )
 def test_amounts_and_dates_that_do_not_go_together_are_refused(cells: list[str], message: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -131,6 +132,9 @@ def test_a_file_names_the_tables_and_the_type_to_rank(tmp_path: Path) -> None:
     assert lines[3] == "used: 5 edge rows, user ('u') to device ('d')" and record["nodes"] == 7
     other = hs.load(tmp_path / "graph.toml", rank="device", notices=[])
     assert other.node_ids.tolist() == [1, 2, 3]
+    (tmp_path / "paid.csv").write_text("payer,payee,amount\n1,2,5\n2,3,n.n.\n")
+    with pytest.raises(ValueError, match=re.escape('or pass edges.paid.category = ["amount"] to read the column as')):
+        hs.load(tmp_path / "graph.toml", notices=[])
 
 
 def test_a_pair_of_types_can_be_ranked_without_a_file() -> None:

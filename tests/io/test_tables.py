@@ -277,3 +277,19 @@ def test_the_number_of_a_payment_is_no_end_of_it(tmp_path: Path, number: str) ->
     (tmp_path / "e.csv").write_text("\n".join([f"{number};Datum;Kunde;Laden;Betrag", *rows]))
     graph = read_tables(tmp_path / "e.csv", notices=[])
     assert sorted(graph.node_ids.tolist()) == [*(f"K{i}" for i in range(7)), *(f"L{i}" for i in range(3))]
+
+
+def test_rows_of_an_edge_list_can_be_left_out_by_a_value(tmp_path: Path) -> None:
+    rows = "payer,payee,amount,Status\nann,bo,10,booked\nbo,cy,20,Cancelled\nann,cy,30,cancelled\ncy,bo,40,\n"
+    notices: list[str] = []
+    graph = load(tmp_path, rows, ignore=("Status=cancelled", "age"), notices=notices)
+    assert graph.edges.tolist() == [[0, 1], [1, 2]] and "Left out 2 rows with Status=cancelled." in notices
+    assert graph.events.amount.tolist() == [10.0, 40.0] and "age" not in graph.attribute_names
+    notices.clear()
+    assert load(tmp_path, rows, ignore=("Status", "Status=Booked", "Status="), notices=notices).n_edges == 2
+    assert not any("count like others" in notice for notice in notices)
+    assert load(tmp_path, rows, notices=notices).n_edges == 3
+    advice = "pass ignore=['Status=Cancelled', 'Status=cancelled'] to leave them out"
+    assert f"Rows with Status 'Cancelled' or 'cancelled' count like others; {advice}." in notices
+    with pytest.raises(ValueError, match="there is no column 'state=cancelled'"):
+        load(tmp_path, rows, ignore=("state=cancelled",))

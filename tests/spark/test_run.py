@@ -109,10 +109,10 @@ def test_the_engine_refuses_an_edge_to_an_unknown_node(
     small: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The local engine ranks such graphs without the unknown node."""
-    edges = pl.read_csv(small[0]).select("source", "target")
-    more = pl.DataFrame([("nobody", "1-16")], schema=edges.schema, orient="row")
+    edges = pl.read_csv(small[0]).select("source", "target", pl.lit("ok").alias("state"))
+    more = pl.DataFrame([("noone", "1-16", "Void"), ("nobody", "1-16", "ok")], schema=edges.schema, orient="row")
     edges.vstack(more).write_csv(small[0])
-    assert detect(small, tmp_path / "spark") == 2
+    assert detect(small, tmp_path / "spark", "--ignore", "state", "--ignore", "state=void") == 2
     assert "'nobody' is in an edge but has no row" in capsys.readouterr().err
     assert not (tmp_path / "spark").exists()
 

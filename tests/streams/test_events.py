@@ -96,8 +96,18 @@ def test_a_time_that_is_not_named_is_recognized(columns: list[str], found: str) 
 
 
 def test_a_table_without_times_is_refused() -> None:
-    with pytest.raises(ValueError, match="no column looks like the time of an event"):
+    wanted = r"no column looks like the time of an event, of 3 columns \('source', 'target', 'paid'\)"
+    with pytest.raises(ValueError, match=wanted):
         read_events(pl.DataFrame({"source": ["a"], "target": ["b"], "paid": [3]}), Columns())
+
+
+def test_rows_of_a_status_can_be_left_out_and_others_keep_their_numbers(caplog: pytest.LogCaptureFixture) -> None:
+    states = ["ok", "Failed", "ok", None]
+    frame = pl.DataFrame({"from": [*"abcd"], "to": [*"bcda"], "ts": [1, 2, 3, 4], "state": states})
+    assert read_events(frame, Columns(ignore=["state=failed"]))["row"].to_list() == [1, 3, 4]
+    assert caplog.messages[-1] == "Left out 1 row with state=failed."
+    assert read_events(frame, Columns())["row"].to_list() == [1, 2, 3, 4]
+    assert "Rows with state 'Failed' count like others; pass ignore=['state=Failed'] to leave them out." in caplog.text
 
 
 def table(n_rows: int = 1000) -> pl.DataFrame:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MOST_NAMES = 8  # of a chain
 MOST_PASSED = 0.5  # share of what came in from which the share itself is unusual; else it is compared
 NOTICEABLE = 1.0  # one ordinary node in ten
+DIGITS = 6  # decimals of the strength of an event
 UNUSUAL_EVENTS = {
     "burst": "one of many in a short time",
     "pass_through": "part of what came in and soon went out again",
@@ -144,10 +145,10 @@ def money(*values: float | None, currency: str | None = None) -> str:
     return " to ".join(texts) + (f" {printable(currency)}" if currency else "")
 
 
-def flow_reason(kind: str, facts: Facts, names: Any, calendar: Calendar) -> FlowReason:
-    """Return what one kind of evidence says about a node, given the names of all nodes."""
+def flow_reason(kind: str, facts: Facts, names: Any, calendar: Calendar, circle: int | None = None) -> FlowReason:
+    """Return what one kind of evidence says about a node, given the names of all nodes and the number of its circle."""
     tell: dict[str, Callable[..., tuple[str, str]]] = {
-        "burst": _burst, "pass_through": _pass_through, "cycle": _cycle, "amount": _amount,
+        "burst": _burst, "pass_through": partial(_pass_through, circle=circle), "cycle": _cycle, "amount": _amount,
     }  # fmt: skip
     sentence, in_short = tell[kind](facts, names, calendar)
     return FlowReason(kind, sentence, in_short)
@@ -157,16 +158,16 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
     received = facts.direction == "received"
     when, within = calendar.within(facts.first, facts.last)
     new = 2 * facts.n_new >= facts.n_events
-    usual = max(0, round(facts.usual_new if new else facts.usual))
-    fewer = usual < (
-        facts.n_new if new else facts.n_events
-    )  # in a small graph the node may be the only one of its size
-    usually = f"; {usual:,} {'is' if usual == 1 else 'are'} usual" if fewer else ""
+    count, usual = (facts.n_new, facts.usual_new) if new else (facts.n_events, facts.usual)
+    usual = max(0, round(usual))
+    # In a small graph the node may be the only one of its size.
+    usually = f"; {usual:,} {'is' if usual == 1 else 'are'} usual" if usual < count else ""
     total = _totals(facts.sums)
     only = facts.sums[0][1] if facts.sums else None
-    amount = total if facts.smallest is None else money(facts.smallest, facts.largest, currency=only)
-    known = f"; {plural(facts.n_amounts, 'amount')} known: {amount}"
-    known, amount = (known, "") if 0 < facts.n_amounts < facts.n_events else ("", amount)
+    amount, known = total if facts.smallest is None else money(facts.smallest, facts.largest, currency=only), ""
+    in_all = f", {total} in all" if total != amount else ""
+    if 0 < facts.n_amounts < facts.n_events:
+        amount, known = "", f"; {plural(facts.n_amounts, 'amount')} known: {amount}"
     if new and received:
         who = plural(facts.n_new, "new sender")
         start = f"{who} sent it {amount}" if amount else f"{who} reached it"
@@ -176,7 +177,6 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
     else:
         what, did = plural(facts.n_events, "amount" if amount else "event"), "received" if received else "sent"
         who, start = f"{what} {did}", f"It {did} {what}" + (f" of {amount}" if amount else "")
-    in_all = f", {total} in all" if total != amount and not known.endswith(total) else ""
     short = f"{who}, {total}" if total else who
     return f"{start} {when}{known}{in_all}{usually}.", f"{short} {within}"
 
@@ -190,20 +190,22 @@ def _totals(sums: Sequence[tuple[float, str | None]]) -> str:
     return " and ".join(money(total, currency=currency) for total, currency in sums)
 
 
-def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
+def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar, circle: int | None) -> tuple[str, str]:
     received = money(facts.received, currency=facts.currency)
     within = calendar.length(facts.window)
     half = "on the same day" if calendar.whole_days and not facts.delay else f"within {calendar.length(facts.delay)}"
     when = calendar.span(facts.first, facts.last)
+    group = "" if circle is None else f"group {circle}, a circle: "
     if facts.share < MOST_PASSED:
         passed, usual = money(facts.passed), f"{facts.usual:.0%}" if facts.usual else "none"
         usually = f"; {usual} is usual" if facts.usual < facts.share else ""
         sentence = f"It passed on {passed} of the {received} it received within {within} ({when}){usually}."
-        return sentence, f"passed on {passed} of {received} within {within}{usually}"
+        return sentence, f"{group}passed on {passed} of {received} within {within}{usually}"
     part = f"{min(facts.share, 0.99 if facts.passed < facts.received else 1.0):.0%}"  # 99.8% is not all
     soon = "" if half == f"within {within}" else f", half of that {half}"
     sentence = f"{part} of the {received} it received went out again within {within}{soon} ({when})."
-    return sentence, f"{part} of {received} out again{', half' if soon else ''} {half}"
+    in_time = "" if group and soon else f"{', half' if soon else ''} {half}"
+    return sentence, f"{group}{part} of {received} out again{in_time}"
 
 
 def _cycle(facts: CycleFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
@@ -255,7 +257,8 @@ class EdgeEvents:
 
     def __init__(self, graph: AttributedGraph, model: Any, flow: Flow) -> None:
         self.flow, self.calendar = flow, Calendar.of(graph)
-        self.places, self.strength, self.kind = model.judge_events(graph, flow)
+        self.places, strength, self.kind = model.judge_events(graph, flow)
+        self.strength = strength.round(DIGITS)  # sums over all events depend on the order of nodes in the last digit
         known = np.flatnonzero((self.strength > 0.0) & (self.places < graph.n_edges))
         order = known[np.lexsort([-known, self.strength[known]])]  # the strongest last, of equals the first
         self.strongest = np.full(graph.n_edges, -1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -325,12 +324,8 @@ class Explainer:
                 found = facts(self.graph, kind, position, usual)
                 if found is None:
                     continue
-                reason = flow_reason(kind, found, self.graph.node_ids, self.calendar)
-                circle = self.groups.of("cycle", position) if kind == "pass_through" else None
-                if circle is not None:
-                    short = f"group {circle[0]}, a circle: {reason.in_short.partition(', half')[0]}"
-                    reason = replace(reason, in_short=short)
-                yield reason
+                circle = self.groups.of("cycle", position)
+                yield flow_reason(kind, found, self.graph.node_ids, self.calendar, circle and circle[0])
 
     @cached_property
     def _weights(self) -> dict[str, float]:

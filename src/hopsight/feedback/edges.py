@@ -16,8 +16,9 @@ from hopsight.feedback.features import Columns, Features, Rows
 from hopsight.feedback.learner import EDGES, Learned, learn
 from hopsight.feedback.reasons import LearnedReasons
 from hopsight.graph import AttributedGraph
+from hopsight.io.edges import MONEY
 from hopsight.io.labels import Labels
-from hopsight.io.rules import SECONDS_PER_DAY, UNIX
+from hopsight.io.rules import SECONDS_PER_DAY, UNIX, normalized_name
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -180,13 +181,11 @@ class EdgeTable:
 
 
 def own_columns(graph: AttributedGraph, edges: IntArray) -> tuple[NDArray[Any], list[str]]:
-    """Return the attributes, weights and times of some edges, and what they are called."""
-    data = graph.edge_data.filled().rows(edges)
-    columns = {"weight": data.weight, "time": data.time}
-    if data.attributes is not None:
-        columns |= dict(zip(graph.edge_attribute_names, data.attributes.T, strict=True))
-    known = {name: values for name, values in columns.items() if values is not None}
-    return np.stack([*known.values(), np.zeros(edges.size)], axis=1), [*known]
+    """Return the attributes of some edges and what they are called; amounts and times of events come with them."""
+    attributes = graph.edge_data.filled().rows(edges).attributes
+    names = [] if attributes is None else [*graph.edge_attribute_names]
+    kept = [at for at, name in enumerate(names) if normalized_name(name) not in MONEY]
+    return np.zeros((edges.size, 0)) if attributes is None else attributes[:, kept], [names[at] for at in kept]
 
 
 def teach(

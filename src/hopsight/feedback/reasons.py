@@ -23,7 +23,8 @@ from hopsight.feedback.experts import balanced, kernel_fit
 from hopsight.feedback.features import JUDGED_NAMES, Features, Rows, normal_scores
 from hopsight.feedback.learner import Learned
 from hopsight.io.derive import is_derived
-from hopsight.io.rules import SINCE_1970
+from hopsight.io.edges import MONEY
+from hopsight.io.rules import SINCE_1970, normalized_name
 from hopsight.metrics import roc_auc
 
 FloatArray = NDArray[np.float64]
@@ -203,15 +204,16 @@ def given_away(attributes: Any, names: Sequence[str], anomalous: BoolArray, labe
 
 
 def _own_column(name: str) -> str | None:
-    """Return the user's column that an attribute is or was derived from; None if it only counts edges.
+    """Return the user's column that an attribute is or was derived from; None if it counts edges or adds amounts up.
 
-    >>> [_own_column(name) for name in ("opened, days since 1970", "refund sent, mean", "edges sent, log count")]
-    ['opened', 'refund', None]
+    >>> names = ("opened, days since 1970", "refund sent, mean", "Amount sent, mean", "edges sent, log count")
+    >>> [_own_column(name) for name in names]
+    ['opened', 'refund', None, None]
     """
     if not is_derived(name):
         return name.removesuffix(SINCE_1970)
     column = re.match("(.+) (?:sent|received|of edges), ", name)
-    return None if column is None or column[1] == "edges" else column[1]
+    return None if column is None or normalized_name(column[1]) in {"edges", *MONEY} else column[1]
 
 
 def _group(name: str, *, local: bool) -> str:

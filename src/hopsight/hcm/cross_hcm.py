@@ -984,13 +984,7 @@ class CrossHCM(Detector):
         names = list(self.transform_.names)
         if len(names) > MOST_LEARNED:
             found = inputs_of(graph, self.transform_, self.magnitude_, rows)[:, :LEARNED_COMPONENTS]
-            axes = self.transform_.axes
-            if axes is not None:  # a component is called by the two attributes that weigh most in it
-                weight = np.abs(axes).reshape(len(axes), -1, len(names)).sum(axis=1)
-                most = np.argsort(-weight, axis=1, kind="stable")[:, :2]
-                called = [(name if len(name) < 30 else f"{name[:29]}…").replace("=", " ") for name in names]
-                names = [f"mix of {called[first]} and {called[second]}" for first, second in most.tolist()]
-            names = names[: found.shape[1]]
+            names = self.transform_.output_names[: found.shape[1]]
         else:
             chosen = graph.attributes if rows is None else graph.attributes[rows]
             chosen = in_order_of(names, chosen, graph.attribute_names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from hopsight.checks import option, plural, shortened
@@ -27,6 +27,12 @@ TIME_NAMES = (
     "hopsight_time", "timestamp", "time", "datetime", "date", "ts", "t", "unixtime", "unix_time", "epoch", "created_at",
     "sent_at", "event_time", "datum", "fecha", "dato", "minute", "hour", "day", "step",
 )  # fmt: skip
+STATUS_NAMES = ("status", "state", "statut", "estado", "stato", "zustand", "buchungsstatus")
+VOID = {
+    "cancelled", "canceled", "failed", "declined", "rejected", "refused", "void", "voided", "aborted", "expired",
+    "storniert", "abgelehnt", "fehlgeschlagen", "annulé", "annulée", "refusé", "refusée", "échoué", "cancelado",
+    "cancelada", "anulado", "anulada", "rechazado", "rechazada", "annullato", "annullata", "rifiutato", "rifiutata",
+}  # fmt: skip
 TYPE_NAMES = ("hopsight_type", "node_type")
 NAME_NAMES = ("hopsight_name", "name", "full_name", "display_name", "title")
 FEWEST_ROWS = 3  # of a table in which an id that differs in every row identifies rows
@@ -552,14 +558,8 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
     best = max(fits, key=lambda kind: size[kind])
     n_wrong, name, instead = len(known) - size[best], column.name, _instead(column.name)
     if n_wrong > MOST_WRONG * len(known):
-        plain_dates, day_first, month_first = dates.values()
-        if (plain_dates | day_first | month_first).all():
-            odd = (plain_dates, day_first & ~month_first, month_first & ~day_first)
-            shown = [shortened(words[at]) for at in sorted(each.arg_true()[0] for each in odd if each.any())[:2]]
-            raise ValueError(
-                f"column {name!r} has dates in different forms ({' and '.join(shown)}); write all of them as "
-                f"2024-05-31, or pass {instead}"
-            )
+        if pl.select(pl.any_horizontal(dates.values())).to_series().all():
+            raise _in_different_forms(name, words, dates)
         if n_wrong > len(known) * (0.1 if best in WRITTEN else 0.5):  # words with commas may look like numbers
             return "categories"
     elif best in WRITTEN:
@@ -578,6 +578,8 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
             )
     elif best in SLASHED and size["day-first dates"] == size["month-first dates"]:
         sure = words.filter(fits[best])
+        if (fits["day-first dates"] & ~fits["month-first dates"]).any():  # and as many with the month first
+            raise _in_different_forms(name, words, dates)
         if not as_seconds(sure, "dmy").equals(as_seconds(sure, "mdy")):
             raise ValueError(
                 f"column {name!r}: {shortened(sure[0])} may have its day or its month first, and no row decides; write "
@@ -586,6 +588,16 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
     wrong = column.str.strip_chars().is_in(words.filter(~fits[best]).implode())
     settle_wrong(column, wrong.fill_null(False), NOUNS.get(best, "number"), notices)
     return best
+
+
+def _in_different_forms(name: str, words: pl.Series, dates: Mapping[Any, pl.Series]) -> ValueError:
+    plain, day_first, month_first = dates.values()
+    odd = (plain, day_first & ~month_first, month_first & ~day_first)
+    shown = [shortened(words[at]) for at in sorted(each.arg_true()[0] for each in odd if each.any())[:2]]
+    return ValueError(
+        f"column {name!r} has dates in different forms ({' and '.join(shown)}); write all of them as "
+        f"2024-05-31, or pass {_instead(name)}"
+    )
 
 
 NOUNS = {"dates": "date", "day-first dates": "date", "month-first dates": "date", "times of day": "time of day"}
@@ -663,6 +675,44 @@ def are_whole(numbers: pl.Series) -> bool:
     """
     known = numbers.cast(pl.Float64).fill_nan(None).drop_nulls()
     return bool(((known == known.floor()) & (known.abs() < 2**53)).all())
+
+
+def rows_ignored(ignore: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return the column and the value of each entry that stands for rows of a table, as ``status=cancelled`` does.
+
+    >>> rows_ignored(["status=cancelled", "status", "city=Rome"], ["payer", "payee", "status"])
+    {'status=cancelled': ('status', 'cancelled')}
+    """
+    pairs = {each: each.partition("=") for each in ignore if each not in names}
+    return {each: (name, value.strip()) for each, (name, sign, value) in pairs.items() if sign and name in names}
+
+
+def without_ignored(rows: pl.DataFrame, ignore: Sequence[str], left_out: dict[str, int]) -> pl.DataFrame:
+    """Leave out the rows that entries such as ``status=cancelled`` stand for, and add their numbers to ``left_out``."""
+    for entry, (name, value) in rows_ignored(ignore, rows.columns).items():
+        words = rows[name].cast(pl.String).str.strip_chars().fill_null("")
+        wanted = words.str.to_lowercase() == value.lower()
+        left_out[entry] = left_out.get(entry, 0) + int(wanted.sum())
+        rows = rows.filter(~wanted)
+    return rows
+
+
+def notice_ignored(left_out: Mapping[str, int], notices: list[str] | None) -> None:
+    """Say how many rows each entry has left out."""
+    for entry, n_rows in left_out.items():
+        notice(f"Left out {plural(n_rows, 'row')} with {entry}.", notices)
+
+
+def notice_void(column: pl.Series, notices: list[str] | None) -> None:
+    """Say that rows count whose status is ``cancelled`` or the like, and how to leave them out."""
+    if column.dtype != pl.String or normalized_name(column.name).split("_")[-1] not in STATUS_NAMES:
+        return
+    words = column.str.strip_chars()
+    void = words.filter(words.str.to_lowercase().is_in([*VOID]).fill_null(False)).unique().sort().to_list()
+    if void:
+        advice = option("ignore", [f"{column.name}={value}" for value in void])
+        called = " or ".join(map(repr, void))
+        notice(f"Rows with {column.name} {called} count like others; pass {advice} to leave them out.", notices)
 
 
 def leave_out(name: str, reason: str, notices: list[str] | None, advice: str = "") -> None:

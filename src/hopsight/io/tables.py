@@ -8,9 +8,11 @@ a graph of nodes that are compared with each other; with several types, see :mod
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 from itertools import permutations
@@ -21,9 +23,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopsight.canonical import DUPLICATES
-from hopsight.checks import Refusal, check_choice, option, plural, shortened, suggest
+from hopsight.checks import Refusal, check_choice, option, plural, shortened, spelling, suggest
 from hopsight.graph import AttributedGraph
-from hopsight.io import ids
+from hopsight.io import ids, rules
 from hopsight.io.derive import COUNTS, EdgeRows, derive, parse_derive
 from hopsight.io.edges import (
     END_NAMES,
@@ -179,7 +181,8 @@ def read_tables(
         found = NodeRows(every, {"node_types": sides.types_of(every)})
     else:
         found = NodeRows.read(
-            of_nodes, sides.ends, notices, learn_from=learn_from, of_edges=rows.columns, sides=sides,
+            of_nodes, sides.ends, notices, learn_from=learn_from, sides=sides,
+            of_edges=[*rows.columns, *rules.rows_ignored(ignore, rows.columns)],
             missing=missing, may_lack=kinds != (), ours=rows.ours,
         )  # fmt: skip
     node_ids, (source, target) = found.placed(sides.ends)
@@ -205,8 +208,9 @@ def read_several(
     joins = Joins(given)
     rows, types = {}, {}
     for name, table in given.edges.items():
-        found_ends = joins.ends(name, table, NamedNotices(name, notices))
-        rows[name] = Rows.read(found_ends, NamedNotices(name, notices), where=f"edges.{name}")
+        with _settings_of(f"edges.{name}", table):
+            found_ends = joins.ends(name, table, NamedNotices(name, notices))
+            rows[name] = Rows.read(found_ends, NamedNotices(name, notices), where=f"edges.{name}")
         types[name] = joins.types(name, found_ends, rows[name])
     found: dict[str, NodeRows] = {}
     places: dict[tuple[str, int], Any] = {}  # the ends of each relation, as positions among the nodes of their types
@@ -218,10 +222,11 @@ def read_several(
             none_known = {"known": np.zeros(len(every), dtype=np.bool_)}
             found[kind] = NodeRows(every, none_known)
         else:
-            found[kind] = NodeRows.read(
-                given.nodes[kind], [*ends.values()], mine, where=f"nodes.{kind}", learn_from=learn_from,
-                missing=missing, may_lack=True,
-            )  # fmt: skip
+            with _settings_of(f"nodes.{kind}", given.nodes[kind]):
+                found[kind] = NodeRows.read(
+                    given.nodes[kind], [*ends.values()], mine, where=f"nodes.{kind}", learn_from=learn_from,
+                    missing=missing, may_lack=True,
+                )  # fmt: skip
         for (name, at), column in ends.items():
             place = f"column {rows[name].names[at]!r} of the edges {name!r}"
             joins.check(kind, found[kind].ids, column, place, ("source", "target")[at])
@@ -300,9 +305,11 @@ class Rows:
             rest = [name for name in table.names if name not in names]
             for key in ("weight", "time"):
                 check_column(_option(where, key), getattr(given, key), table.names)
+            of_rows = rules.rows_ignored(given.ignore, table.names)
             for key in ("ignore", "category") if is_alone else ():
                 for name in getattr(given, key):
-                    check_column(_option(where, key), name, rest)
+                    if name not in of_rows:
+                        check_column(_option(where, key), name, rest)
             if learn_from is not None and learn_from in (*names, given.weight, given.time):
                 raise Refusal("learn_from", f"names the column {learn_from!r}, which is read as something else")
             if not where:
@@ -314,8 +321,15 @@ class Rows:
             category = [name for name in given.category if name in others]
             category += _codes(table, others, (*category, given.weight, given.time), notices)
             ours = [name for name in rest if name == DIRECTED]
-            frame = table.read([*names, *others, *aside, *ours], text=[*names, *category, *aside])
+            read = [*names, *others, *aside, *ours]
+            more = list(dict.fromkeys(name for name, _ in of_rows.values() if name not in read))
+            frame = table.read([*read, *more], text=[*names, *category, *aside, *more])
             frame = frame if ours else _without_footer(frame, names, notices)
+            left_out: dict[str, int] = {}
+            frame = rules.without_ignored(frame, [*of_rows], left_out).select(read)
+            rules.notice_ignored(left_out, notices)
+            for name in others:
+                rules.notice_void(frame[name], notices)
             frame = ids.with_ids(frame, names, typed=table.typed, ours=bool(ours), notices=notices)
             _notice_copies(frame, [*others, *aside], notices)
             known = frame[aside[0]] if aside else None
@@ -663,6 +677,18 @@ def _option(where: str, key: str) -> str:
     if where:
         return f"{where}.{key}"
     return f"{key}_column" if key in ("id", "weight", "time", "type", "name") else key
+
+
+def _settings_of(where: str, table: NodeTable | EdgeTable) -> AbstractContextManager[None]:
+    """Have messages advise a setting of this table, as in ``nodes.person.category = ["zip"]``, where there is one."""
+    settings = [each.name for each in fields(table)]
+
+    def spell(name: str, value: object) -> str | None:
+        key = name.removesuffix("_column")
+        known = key in settings and value is not None
+        return f"{where}.{key} = {json.dumps(value, ensure_ascii=False)}" if known else None
+
+    return spelling(spell)
 
 
 def _codes(table: Table, names: Sequence[str], named: Sequence[str | None], notices: list[str] | None) -> list[str]:

@@ -111,6 +111,16 @@ class AttributeTransform:
             return len(self.axes)
         return len(self.names) * (2 if self.scaling == "mixed" else 1)
 
+    @property
+    def output_names(self) -> list[str]:
+        """What to call the columns of :meth:`apply`: a principal component by the two attributes that weigh most."""
+        if self.axes is None:
+            return [*self.names] * (self.n_outputs // len(self.names))
+        weight = np.abs(self.axes).reshape(len(self.axes), -1, len(self.names)).sum(axis=1)
+        most = np.argsort(-weight, axis=1, kind="stable")[:, :2]
+        called = [(name if len(name) < 30 else f"{name[:29]}…").replace("=", " ") for name in self.names]
+        return [f"mix of {called[first]} and {called[second]}" for first, second in most.tolist()]
+
     def columns_of(self, names: Collection[str]) -> NDArray[np.bool_]:
         """Return which columns of :meth:`apply` come from these attributes alone; none if columns are projected."""
         mine = np.array([name in names for name in self.names], dtype=np.bool_)

@@ -214,7 +214,7 @@ def fit(
     taught = None
     if graph.labels is not None:
         with stages.stage("learn"):
-            seen = evidence.learner_attributes(x, graph.nodes, nodes, graph.names, transform.n_outputs)
+            seen = evidence.learner_attributes(x, graph.nodes, nodes, graph.names, transform)
             limit, name = found["threshold_"], str(graph.label)
             taught = evidence.teach(
                 graph.labels, scores, seen, cells.rows, nodes, sample, detector, limit, name, notices

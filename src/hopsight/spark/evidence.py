@@ -36,6 +36,7 @@ from hopsight.hcm.splits import BASELINE_EDGES, BASELINE_NODES, node_folds
 from hopsight.io.labels import label_word, meaning_of
 from hopsight.io.notices import notice
 from hopsight.preprocess.similarity import References
+from hopsight.preprocess.transform import AttributeTransform
 from hopsight.spark.blocks import (
     BLOCK,
     NO_FOLD,
@@ -518,11 +519,11 @@ def _predicted(scores: DataFrame, rows: DataFrame, nodes: PlacedNodes, template:
 
 
 def learner_attributes(
-    x: DataFrame, nodes: DataFrame, placed: PlacedNodes, names: list[str], n_outputs: int
+    x: DataFrame, nodes: DataFrame, placed: PlacedNodes, names: list[str], transform: AttributeTransform
 ) -> tuple[DataFrame, list[str]]:
     """Return blocks ``raw`` of the attributes that a learner sees, or of components if they are many, and their names.
 
-    ``x`` are those of :func:`hopsight.spark.graph.attribute_blocks`, with ``n_outputs`` columns.
+    ``x`` are those of :func:`hopsight.spark.graph.attribute_blocks`, made by ``transform``.
     """
     layout = placed.layout
     if len(names) > MOST_LEARNED:
@@ -530,8 +531,7 @@ def learner_attributes(
         def cut(row: Row) -> Iterator[Row]:
             yield row | {"kind": "raw", "payload": piece_matrix(row, layout)[:, :LEARNED_COMPONENTS]}
 
-        kept = [f"component {number + 1}" for number in range(min(LEARNED_COMPONENTS, n_outputs))]
-        return map_rows(x.filter("kind = 'exact'"), cut, BLOCK), kept
+        return map_rows(x.filter("kind = 'exact'"), cut, BLOCK), transform.output_names[:LEARNED_COMPONENTS]
 
     def make(rows: pa.RecordBatch) -> dict[str, Array]:
         return {"raw": matrix_of(rows).astype(np.float32).astype(np.float64)}  # as the local engine

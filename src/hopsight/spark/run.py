@@ -13,7 +13,7 @@ from hopsight.explanations.text import broken
 from hopsight.io.edges import find_ends
 from hopsight.io.frames import Table, open_table
 from hopsight.io.notices import collected
-from hopsight.io.rules import MISSING
+from hopsight.io.rules import MISSING, rows_ignored
 from hopsight.io.sources import files, kind_of, reading, resolve
 from hopsight.io.tables import DIRECTED, find_id
 from hopsight.runs.console import Progress, show_ranking, write
@@ -131,6 +131,8 @@ def _frame(spark: SparkSession, source: str, table: Table | None, text: Sequence
 
 
 def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress, folder: Path) -> Detection:
+    from pyspark.sql import functions
+
     from hopsight.spark.detection import detect
     from hopsight.spark.tables import TableError
 
@@ -144,7 +146,13 @@ def _detect(spark: SparkSession, request: Request, detector: Any, show: Progress
         named = (*ids, *category, *source.ignore, source.label)
         category += node_table.codes([name for name in node_table.names if name not in named])
     nodes = _frame(spark, paths[1], node_table, [*ids, *category], folder / "nodes.parquet")
+    of_rows = rows_ignored(source.ignore, edges.columns)
+    for name, value in of_rows.values():
+        words = functions.lower(functions.trim(functions.coalesce(edges[name].cast("string"), functions.lit(""))))
+        edges = edges.filter(words != value.lower())
     _check_columns(edges.columns, request)
+    of_edges = {*of_rows, *edges.columns} - {*nodes.columns}
+    source = dataclasses.replace(source, ignore=tuple(name for name in source.ignore if name not in of_edges))
     options = ("label", "ignore", "source_column", "target_column", "id_column", "missing", "directed")
     try:
         return detect(

@@ -29,10 +29,14 @@ from hopsight.io.rules import (
     currency_in,
     first_known,
     is_filled,
+    notice_ignored,
+    notice_void,
+    rows_ignored,
     settle,
     text_kind,
     text_numbers,
     usual_times,
+    without_ignored,
 )
 from hopsight.io.sources import reading
 from hopsight.io.tables import find_id, read_tables
@@ -44,7 +48,7 @@ from hopsight.system.lazy_polars import pl
 ROW = "hopsight row"
 HEAD = 10_000  # rows by which columns are recognized
 DATES_FROM = 3.15e8  # numbers of seconds after 1980 are dates
-MOST_NAMED = 8  # of the columns that are not used
+MOST_NAMED = 8  # of some columns
 FEWEST_AMOUNTS = 10  # in a currency, before amounts in it are compared with others
 CHUNK = 200_000  # events that are judged between two commits
 PLACE = ".hopsight-events"  # a folder for sorting
@@ -208,7 +212,7 @@ def _find(table: Table, columns: Columns) -> Columns:
         (columns.time, "time_column"),
         (columns.amount, "weight_column"),
         (columns.label, "label"),
-        *((name, "ignore") for name in columns.ignore),
+        *((name, "ignore") for name in columns.ignore if name not in rows_ignored(columns.ignore, table.names)),
         *((name, "category") for name in columns.category),
     ):
         check_column(option, name, table.names)
@@ -225,8 +229,7 @@ def _find(table: Table, columns: Columns) -> Columns:
     assert columns.time is not None
     state_ends((source, target), given, None)
     if unused := [name for name in table.names if name not in {*columns.names, *columns.ignore}]:
-        more = f" and {len(unused) - MOST_NAMED:,} more" if len(unused) > MOST_NAMED else ""
-        notice(f"Not used: {plural(len(unused), 'column')} ({', '.join(map(repr, unused[:MOST_NAMED]))}{more}).", None)
+        notice(f"Not used: {_listed(unused)}.", None)
     form = time_form(table, columns.time)
     shown = time_pattern(table.head([columns.time])[columns.time], form)
     amounts = PLAIN if columns.amount is None else _amount_form(table, columns.amount)
@@ -241,7 +244,7 @@ def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns
     names = [name for name in frame.columns if name not in columns.category]
     time = columns.time or find_time(frame, names) or find_time(_with_numbers(frame), names)
     if time is None:
-        raise Refusal("time_column", "is needed: no column looks like the time of an event")
+        raise Refusal("time_column", f"is needed: no column looks like the time of an event, of {_listed(names)}")
     weight = first_known(frame.columns, WEIGHT_NAMES)
     money = [
         name
@@ -255,8 +258,15 @@ def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns
     said = ", ".join(f"{name!r} as the {role}" for role, name in guessed.items() if name is not None)
     if said:
         notice(f"Read column {said} of each event.", None)
+    for name in names:
+        notice_void(without_ignored(frame, columns.ignore, {})[name], None)
     unit = "" if amount is None else found.units.get(amount) or currency_in(amount) or ""
     return replace(columns, time=time, amount=amount, currency=currency, unit=unit)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return f"{plural(len(names), 'column')} ({', '.join(map(repr, names[:MOST_NAMED]))}{more})"
 
 
 def _are_codes(column: pl.Series) -> bool:
@@ -309,16 +319,21 @@ def _blocks(table: Table, columns: Columns, continues: bool) -> Iterator[tuple[p
     If the table ``continues`` a stream, an earlier one has decided how times and amounts are written.
     """
     first, lacking, wrong = 0, list[int](), {"time": _Wrong(), "number": _Wrong()}
-    for frame in table.blocks(columns.names, CHUNK, text=columns.as_text):
-        n_before = len(lacking)
+    names = columns.names + [name for name, _ in rows_ignored(columns.ignore, table.names).values()]
+    names, left_out = list(dict.fromkeys(names)), dict[str, int]()
+    for frame in table.blocks(names, CHUNK, text=columns.as_text):
+        numbered = frame.with_columns(pl.int_range(first + 1, first + 1 + pl.len()).alias(ROW))
+        numbered, n_before = without_ignored(numbered, columns.ignore, left_out), len(lacking)
         try:
-            rows = _event_rows(frame, columns, table.typed, first, lacking, wrong)
+            rows = _event_rows(numbered, columns, table.typed, lacking, wrong)
         except ValueError:
             if first:  # the message shall name the row of the table, not that of the block
-                _event_rows(table.read(columns.names, text=columns.as_text), columns, table.typed, 0, [], wrong)
+                whole = table.read(names, text=columns.as_text).with_row_index(ROW, 1)
+                _event_rows(whole, columns, table.typed, [], wrong)
             raise
-        yield rows, frame.height - len(lacking) + n_before
+        yield rows, numbered.height - len(lacking) + n_before
         first += frame.height
+    notice_ignored(left_out, None)
     if lacking:
         ids.notice_missing(len(lacking), lacking[0] - 1, None)
     for noun, found in wrong.items():
@@ -354,16 +369,15 @@ class _Wrong:
 
 
 def _event_rows(
-    frame: pl.DataFrame, columns: Columns, typed: bool, first: int, lacking: list[int], wrong: dict[str, _Wrong]
+    frame: pl.DataFrame, columns: Columns, typed: bool, lacking: list[int], wrong: dict[str, _Wrong]
 ) -> pl.DataFrame:
-    """Return rows of a table as events, checked; ``first`` is the number of rows before these.
+    """Return numbered rows of a table as events, checked.
 
     Rows without a node id, such as a total below the table, are left out first; ``lacking`` gets their numbers. Cells
     that are no times or numbers are counted as ``wrong``.
     """
     assert columns.source and columns.target and columns.time and columns.times
     ends = (columns.source, columns.target)
-    frame = frame.with_columns(pl.int_range(first + 1, first + 1 + pl.len()).alias(ROW))
     frame = frame.with_columns(ids.as_ids(frame[name], typed=typed) for name in ends)
     has_ids = frame.select(pl.all_horizontal(pl.col(name).is_not_null() for name in ends)).to_series()
     lacking += frame.filter(~has_ids)[ROW].to_list()

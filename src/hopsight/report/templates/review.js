@@ -61,9 +61,9 @@ async function send(path, body) {
   }
 }
 
-// A verdict counts for the node that is shown: while the next one is on its way, keys for verdicts are ignored.
+// A verdict counts for the node that is shown: one given while the next node is on its way is refused.
 async function guarded(work, waits = false) {
-  if (state.busy && !waits) return;
+  if (state.busy && !waits) return tell("Not counted: the next node was not there yet. Please press again.", true);
   while (state.busy) await new Promise((done) => setTimeout(done, 20));
   state.busy = true;
   try { await work(); } catch (error) { tell(error.message, true); } finally { state.busy = false; }
