@@ -142,7 +142,8 @@ def load(
         description = _description(source, nodes, edges, rank)
         options = {"missing": missing, "learn_from": learn_from, "notices": notices}
         if (one := description.as_one()) is not None:
-            return load(**one, **options)
+            with description.spelled():
+                return load(**one, **options)
         with reading(Path(source) if edges is None else None, ValueError):
             graph = read_several(description, **options)[0]
         kind = description.rank
@@ -177,7 +178,8 @@ def describe(source: Any, nodes: Any = None, **options: Any) -> tuple[list[str],
 
         given = _description(source, nodes, options.pop("edges", None), options.pop("rank", None))
         if (one := given.as_one()) is not None:
-            return describe(**one)
+            with given.spelled():
+                return describe(**one)
         with reading(Path(source) if _is_description(source) else None, ValueError):
             graph, lines = read_several(given, notices=notices)
         return lines, info(graph), notices

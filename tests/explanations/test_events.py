@@ -110,7 +110,7 @@ def test_a_circle_and_a_chain_name_who_passed_what_on() -> None:
     )
     chain = CycleFacts(False, np.array([0, 1, 3]), NOTHING, np.array([50.0, 50.0]), MARCH, MARCH + 600, "USD")
     assert said("cycle", chain)[0] == (
-        "50 USD went along a chain of 3 nodes within 10 minutes (2024-03-01 to 00:10): a → b → d."
+        "50 USD went along a chain of 3 nodes within 10 minutes (2024-03-01 00:00 to 00:10): a → b → d."
     )
 
 

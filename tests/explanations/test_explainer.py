@@ -76,6 +76,8 @@ def test_a_neighbor_without_a_row_is_not_compared(fitted: Any) -> None:
     assert [each.node for each in hub.neighbors if each.hop is None] == ["c"]
     assert "The 3 neighbors with attributes look 2.0 hops away on average" in str(hub)
     assert hub.attributes[0].high == 33.0 and not edge.attributes
+    assert hub.unusual == "It differs most in age: 90, while its neighbors with attributes have 30 to 33."
+    assert hub.attributes[0].percentile == 80.0  # of five nodes with an age, four are younger
     assert edge.summary == "Ranks 1 of 5 edges: an end has no attributes to compare."
     fitted.graph_ = dataclasses.replace(fitted.graph_, known=np.arange(6) == 0)
     alone = explain(fitted, "hub")

@@ -18,6 +18,7 @@ from hopsight.explanations.events import Calendar
 from hopsight.explanations.reasons import (
     AttributeGap,
     Companions,
+    Others,
     OwnValue,
     activity_sentence,
     companions_sentence,
@@ -286,7 +287,7 @@ def gap(name: str, value: float, low: float, high: float) -> AttributeGap:
 def test_logarithms_become_counts() -> None:
     count = gap("in-degree, log", np.log1p(20), np.log1p(2), np.log1p(9))
     assert count.cells()[:3] == ("in-degree", "20", "2 to 9")
-    assert count.sentence(5) == "It differs most in in-degree: 20, while its neighbors have 2 to 9."
+    assert count.sentence(Others(5)) == "It differs most in in-degree: 20, while its neighbors have 2 to 9."
     assert str(OwnValue("edges sent, log count", np.log1p(3), 99.8, 0.0)) == (
         "edges sent 3: higher than for 99.8% of nodes"
     )

@@ -56,6 +56,15 @@ def test_amounts_of_old_partners_and_of_other_currencies_are_not_added_to_those_
     assert (found.n_new, found.sums, found.smallest) == (8, (), None)
 
 
+def test_partners_who_sent_nothing_or_a_refund_before_are_not_new() -> None:
+    """Twelve senders sent 0.00, or got something back, a month before; one sends 0.00 afterwards."""
+    rows = [(20 + k, 0, 300.0 + k, 50.0 + k / 200.0) for k in range(14)]
+    before = [(20 + k, 0, 0.0 if k % 2 else -5.0, 20.0) for k in range(12)]
+    graph = bank([*rows, *before, (33, 0, 0.0, 60.0)], 40)
+    new = flow_of(graph).is_new[flow_of(graph).events.target == 0]
+    assert new.tolist() == [False] * 12 + [True, True]
+
+
 def test_what_comes_in_and_goes_out_within_three_days_passes_through() -> None:
     graph = bank([(1, 0, 1000.0, 10.0), (0, 2, 900.0, 11.0), (3, 0, 500.0, 20.0), (0, 4, 500.0, 30.0)], 5)
     found = facts(graph, "pass_through", 0)
@@ -131,6 +140,13 @@ def test_suspects_that_pass_on_most_of_what_comes_in_are_a_ring_whatever_the_amo
     assert flow.rings(np.arange(flow.n_nodes) < 2) == []
 
 
+def test_who_is_only_paid_back_belongs_to_no_circle() -> None:
+    """0 and 1, 0 and 2 pay the same amount back and forth, and 0 pays 3: as many payments as nodes and more."""
+    star = [(1, 0, 700.0, 40.0), (0, 1, 690.0, 40.5), (1, 0, 690.0, 41.0), (0, 2, 680.0, 41.5), (2, 0, 670.0, 42.0)]
+    flow = flow_of(bank([*star, (0, 3, 660.0, 42.5)], 8))
+    assert flow.rings(np.arange(flow.n_nodes) < 4) == []
+
+
 def test_an_amount_that_returns_is_a_cycle_of_the_nodes_that_it_passed() -> None:
     ring = [(k, (k + 1) % 4, 5000.0 - 50.0 * k, 40.0 + k) for k in range(4)]
     graph = bank([*ring, (5, 6, 5000.0, 60.0)], 8)
@@ -156,6 +172,8 @@ def test_amounts_just_below_a_limit_and_amounts_unlike_before_are_named() -> Non
         [(k // 4, 10 + k, 17.0 + 0.13 * k, 30.0 + k) for k in range(20)], 45
     )  # a limit of 20 restricts nobody
     assert facts(prices, "amount", 0) is None
+    rents = [(10 + k, 0, 870.0 + 1.3 * k, 30.0 + k / 5.0) for k in range(30)]  # up to 907.7: nobody avoids 1,000
+    assert facts(bank(rents, 45), "amount", 0) is None
     other = facts(graph, "amount", 1)
     assert (other.value, other.partner, other.direction, other.limit) == (4000.0, 3, "sent", None)
     assert other.usual < 40.0

@@ -333,5 +333,5 @@ def test_derived_structure_makes_no_outlier_and_explains_no_degree() -> None:
     for graph in (derived, own):
         model = prepared(graph)
         attributes = inputs_of(graph, model.transform_, model.magnitude_, np.array([7]))
-        raw.append(model._own_features(graph, np.array([7]), attributes)[0][0])
+        raw.append(model._own_features(graph, np.array([7]), attributes, graph.degrees[[7]])[0][0])
     assert raw[0] < 0.5 * raw[1]

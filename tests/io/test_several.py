@@ -17,7 +17,7 @@ from hopsight.canonical import Context
 from hopsight.explanations import Explainer
 from hopsight.explanations.relations import relation_reasons
 from hopsight.io.tables import Description, EdgeTable, NodeTable, read_several
-from hopsight.io.typed import view
+from hopsight.io.typed import own_degrees, view
 from hopsight.loading import describe
 from hopsight.report.nodes import PageNodes
 
@@ -76,6 +76,13 @@ def test_one_type_sees_what_its_nodes_share_and_count() -> None:
         for pair, number in zip(seen.edges.T, seen.edge_relation, strict=True)
     }
     assert named == {(1, 2): "paid, shared device", (3, 4): "paid, shared card, shared device"}
+    assert own_degrees(seen).tolist() == [1, 1, 1, 1]
+    assert own_degrees(bank(edges={("user", "paid", "user"): PAID[:2]}, rank="user")).tolist() == [
+        1,
+        1,
+        0,
+        0,
+    ]  # 3 and 4 only share a device
     counts = dict(zip(seen.context.names, seen.context.counts.T.tolist(), strict=True))
     assert (
         counts["outgoing edges 'paid'"] == [2, 0, 1, 0]

@@ -61,7 +61,10 @@ class Places:
 
 
 class AttributeComparison:
-    """Compares nodes of one graph with their neighbors and with all nodes, computing what they share once."""
+    """Compares nodes of one graph with their neighbors and with all nodes, computing what they share once.
+
+    Nodes without a row in the node table have no values to compare with: theirs are filled in.
+    """
 
     def __init__(self, graph: AttributedGraph) -> None:
         self.graph = graph
@@ -149,9 +152,9 @@ class AttributeComparison:
         if not self.sparse:
             return float(self._places(column).percent_below(np.array([value]))[0])
         start, end = self._by_column.indptr[column : column + 2]
-        n_zeros = self.graph.n_nodes - (end - start)
-        n_lower = (self._by_column.data[start:end] < value).sum() + (n_zeros if value > 0 else 0)
-        return float(100 * n_lower / self.graph.n_nodes)
+        n = self._by_column.shape[0]
+        n_lower = (self._by_column.data[start:end] < value).sum() + (n - (end - start) if value > 0 else 0)
+        return float(100 * n_lower / n)
 
     def _numbers(self, own: FloatArray, below: FloatArray, above: FloatArray, top: int) -> tuple[OwnValue, ...]:
         """Return the unusual values of a node, given how many nodes have lower and higher ones."""
@@ -199,7 +202,7 @@ class AttributeComparison:
             found.append(OwnValue(N_NONZERO, float(row.nnz), lower, higher))
         counts = np.diff(self._by_column.indptr)[row.indices]
         for place in np.argsort(counts, kind="stable")[: top - len(found)].tolist():
-            name, share = self.graph.attribute_names[row.indices[place]], counts[place] / self.graph.n_nodes
+            name, share = self.graph.attribute_names[row.indices[place]], counts[place] / self._by_column.shape[0]
             if share < USUAL:
                 value = float(row.data[place])
                 found.append(OwnValue(name, value, share=float(share), unique=bool(counts[place] == 1)))
@@ -213,10 +216,11 @@ class AttributeComparison:
 
     @cached_property
     def _rows(self) -> Any:
-        """The rows that nodes are compared with: all of them, or an even sample of a large dense matrix."""
-        n, width = self.graph.attributes.shape
-        most = max(1, MAX_COMPARED_VALUES // max(1, width))
-        return self.graph.attributes[:: max(1, math.ceil(n / most))]
+        """The rows that nodes are compared with: all that have values, or an even sample of a large dense matrix."""
+        known = self.graph.known
+        n, width = self.graph.n_nodes if known is None else int(known.sum()), self.graph.n_attributes
+        step = 1 if self.sparse else max(1, math.ceil(n / max(1, MAX_COMPARED_VALUES // max(1, width))))
+        return self.graph.attributes[slice(None, None, step) if known is None else np.flatnonzero(known)[::step]]
 
     @cached_property
     def _usual(self) -> tuple[NDArray[np.bool_], FloatArray, FloatArray, list[IntArray]]:
@@ -230,14 +234,14 @@ class AttributeComparison:
 
     @cached_property
     def _by_column(self) -> Any:
-        columns = self.graph.attributes.tocsc(copy=True)
+        columns = self._rows.tocsc(copy=True)
         columns.sum_duplicates()
         return columns
 
     @cached_property
     def _sizes(self) -> Places:
         """The number of words of every node."""
-        return Places(np.diff(self.graph.attributes.tocsr().indptr))
+        return Places(np.diff(self._rows.tocsr().indptr))
 
 
 def edge_spread(graph: AttributedGraph) -> FloatArray:

@@ -91,13 +91,14 @@ class Calendar:
     def span(self, first: float, last: float) -> str:
         """Return from when to when.
 
-        >>> Calendar().span(1709251200.0, 1709769600.0), Calendar().span(1709258400.0, 1709269500.0)
-        ('2024-03-01 to 2024-03-07', '2024-03-01 02:00 to 05:05')
+        >>> Calendar().span(1709251200.0, 1709769600.0), Calendar().span(1709251200.0, 1709269500.0)
+        ('2024-03-01 to 2024-03-07', '2024-03-01 00:00 to 05:05')
         """
         if self.day(first) == self.day(last):
-            hours = self.pattern is not None and self.moment(first) != self.moment(last)
-            end = f" to {datetime.fromtimestamp(last, UTC):%H:%M}" if hours else ""
-            return f"{self.moment(first)}{end}"
+            if self.pattern is None or self.moment(first) == self.moment(last):
+                return self.moment(first)
+            clocks = (f"{datetime.fromtimestamp(time, UTC):%H:%M}" for time in (first, last))
+            return f"{self.day(first)} {' to '.join(clocks)}"
         return f"{self.day(first)} to {self.day(last)}"
 
     def within(self, first: float, last: float) -> tuple[str, str]:
@@ -136,13 +137,23 @@ class Calendar:
 def money(*values: float | None, currency: str | None = None) -> str:
     """Return an amount, or the range from a smallest to a largest, with its currency.
 
-    >>> money(880.0, 995.5, currency="EUR"), money(5840.0), money(20.0, 20.0), money(0.000091234), money(1.728e8)
+    >>> money(880.0, 995.5, currency="EUR"), money(5840.4), money(20.0, 20.0), money(0.000091234), money(1.728e8)
     ('880 to 995.5 EUR', '5,840', '20', '0.00009123', '172,800,000')
+    >>> money(999.99, 9999.95)  # not 1,000 and 10,000, which somebody may have avoided
+    '999.99 to 9,999.95'
     """
     known = (value if abs(value) < 1.0 else round(value, 2) for value in values if value is not None)
-    digits = partial(np.format_float_positional, precision=4, fractional=False, trim="-")
-    texts = dict.fromkeys(f"{value:,.0f}" if abs(value) >= 1e3 else digits(value) for value in known)
+    texts = dict.fromkeys(map(_amount_text, known))
     return " to ".join(texts) + (f" {printable(currency)}" if currency else "")
+
+
+def _amount_text(value: float) -> str:
+    rounded = float(f"{value:.4g}") if abs(value) < 1e3 else float(round(value))
+    if abs(value) >= 100.0 and rounded % 100.0 == 0.0 and abs(value) < abs(rounded):
+        return f"{value:,.2f}"
+    if abs(value) >= 1e3:
+        return f"{value:,.0f}"
+    return np.format_float_positional(value, precision=4, fractional=False, trim="-")
 
 
 def flow_reason(kind: str, facts: Facts, names: Any, calendar: Calendar, circle: int | None = None) -> FlowReason:

@@ -32,7 +32,7 @@ from hopsight.explanations.reasons import (
 from hopsight.explanations.relations import relation_reasons, shared_by_all
 from hopsight.explanations.text import flagged_from
 from hopsight.graph import AttributedGraph
-from hopsight.io.typed import ONE_TYPE
+from hopsight.io.typed import ONE_TYPE, own_degrees
 from hopsight.metrics import ranks
 
 if TYPE_CHECKING:
@@ -190,6 +190,7 @@ class Explainer:
         is_ranked = graph.ranked is None or bool(graph.ranked[position])
         if is_ranked and edges.size and not compared.any():
             notes.append(NO_ROWS)
+        like_it = np.unique(others[compared])
         k = min(absent, edges.size - 1) if is_ranked else 0  # a node without any edge could not be scored
         without = self._without(position, edges[:k], others[:k], notes) if k > 0 else None
         score = float(self.scores[position])
@@ -207,7 +208,8 @@ class Explainer:
             degree=int(graph.degrees[position]),
             degree_percentile=self._percentile("degree", graph.degrees, position),
             neighbors=tuple(self._neighbors(edges, others)),
-            attributes=self.attributes.gaps(position, np.unique(others[compared]), top),
+            attributes=self.attributes.gaps(position, like_it, top),
+            n_compared=None if compared.all() else int(like_it.size),
             values=tuple(self._values(position)),
             without=without,
             notes=tuple(notes),
@@ -301,6 +303,7 @@ class Explainer:
                 "decided_by": decided,
                 "own_values": own_values,
                 "expected_degree": degree,
+                "own_degree": int(self._own_degrees[position]),
                 "companions": self._companions(decided, position) if decided in ("ring", "lockstep") else None,
                 "flow": tuple(self._flow(position)),
             }
@@ -332,6 +335,10 @@ class Explainer:
         return weights_of(self.model)
 
     @cached_property
+    def _own_degrees(self) -> IntArray:
+        return own_degrees(self.graph)
+
+    @cached_property
     def calendar(self) -> Calendar:
         """How the times of events are written."""
         return Calendar.of(self.graph)
@@ -345,7 +352,7 @@ class Explainer:
         from hopsight.hcm.views import inputs_of
 
         attributes = inputs_of(self.graph, self.model.transform_, self.model.magnitude_, positions)
-        degrees = self.graph.degrees[positions]
+        degrees = self._own_degrees[positions]
         residual = baseline.residual(attributes, degrees, node_folds(self.graph.node_hashes[positions]))
         found: list[float] = np.expm1(np.log1p(degrees) - residual).tolist()
         return found

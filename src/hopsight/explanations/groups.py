@@ -168,13 +168,15 @@ class Shared:
     @cached_property
     def _usual(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the spread of each column over all nodes, and whether it has only 0 and 1."""
-        values = self.graph.attributes
+        values = _of_known(self.graph, slice(None))
         return values.std(axis=0, dtype=np.float64), ((values == 0) | (values == 1)).all(axis=0)
 
     def among(self, members: IntArray) -> str:
         """Say in which attributes some nodes are alike and in which they are unlike, compared with all nodes."""
         graph = self.graph
-        theirs = graph.attributes[members]
+        theirs = graph.attributes[members if graph.known is None else members[graph.known[members]]]
+        if not theirs.shape[0]:
+            return _sentence([], [])
         if sp.issparse(theirs):
             return _sentence(_shared_words(graph, theirs, np.arange(graph.n_attributes)), [])
         values = np.asarray(theirs, dtype=np.float64)
@@ -191,11 +193,17 @@ class Shared:
         return _sentence(alike, unlike)
 
 
+def _of_known(graph: AttributedGraph, columns: Any) -> Any:
+    """Return some attributes of the nodes that have a row in the node table; others have none to compare with."""
+    chosen = graph.attributes[:, columns]
+    return chosen if graph.known is None else chosen[graph.known]
+
+
 def _shared_words(graph: AttributedGraph, theirs: Any, columns: IntArray) -> list[str]:
     """Return the words, or yes-or-no attributes, that most members have and most nodes do not, rarest first."""
     share = np.asarray((theirs[:, columns] != 0).mean(axis=0)).ravel()
     common = columns[share >= MOST]
-    everywhere = np.asarray((graph.attributes[:, common] != 0).mean(axis=0)).ravel()
+    everywhere = np.asarray((_of_known(graph, common) != 0).mean(axis=0)).ravel()
     order = [place for place in np.argsort(everywhere, kind="stable").tolist() if everywhere[place] < RARE]
     return [
         f"{printable(graph.attribute_names[common[place]])} ({100 * everywhere[place]:.2g}% of nodes)"
@@ -210,7 +218,7 @@ def _shared_categories(graph: AttributedGraph, values: Any) -> tuple[list[str], 
         taken |= set(columns)
         share = values[:, columns].mean(axis=0)
         common = columns[int(np.argmax(share))]
-        everywhere = float(graph.attributes[:, common].mean())
+        everywhere = float(_of_known(graph, common).mean())
         if share.max() >= MOST and everywhere < RARE:
             who = "all members" if share.max() == 1 else f"{share.max():.0%} of members"
             value = printable(graph.attribute_names[common].partition("=")[2])

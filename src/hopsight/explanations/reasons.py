@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from hopsight.checks import option, plural, printable
 from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, UNLABELED
@@ -49,6 +49,7 @@ TOLD = ("cycle", "burst", "pass_through", "amount")  # the most specific first: 
 IN_WORDS = (*FLOW_KINDS, *RELATION_KINDS)  # kinds of evidence whose reasons are sentences already
 MOST_NAMES = 6
 UNLIKE = 90.0  # neighbors that differ more than this percentage of connected pairs do are counted
+WITH_ATTRIBUTES = " with attributes"  # which neighbors are compared, if not all
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,21 @@ class Category:
     common_share: float
 
 
+class Others(NamedTuple):
+    """How many neighbors a node is compared with, and which they are if not all."""
+
+    size: int
+    which: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.size:,} neighbors{self.which}"
+
+    @property
+    def only(self) -> str:
+        """What one of them is called."""
+        return f"its only neighbor{self.which}"
+
+
 @dataclass(frozen=True)
 class AttributeGap:
     """One attribute: the node's value, its neighbors' median and 10–90% range, and its place among all nodes.
@@ -105,29 +121,29 @@ class AttributeGap:
         low, median, high = (shown_value(self.name, value) for value in (self.low, self.median, self.high))
         return median if self.low == self.high else f"{low} to {high}"
 
-    def sentence(self, n_neighbors: int) -> str:
+    def sentence(self, others: Others) -> str:
         """Say how the node differs from its neighbors in this attribute."""
         if self.category is not None:
-            return _category_sentence(self.category, n_neighbors)
+            return _category_sentence(self.category, others)
         start = f"It differs most in {printable(shown_name(self.name))}: {shown_value(self.name, self.value)}"
-        return f"{start}, while {self._theirs(n_neighbors)}."
+        return f"{start}, while {self._theirs(others)}."
 
-    def in_short(self, n_neighbors: int) -> str:
+    def in_short(self, others: Others) -> str:
         """Say the same in a few words."""
         name, own, theirs, *_ = self.cells()
-        if self.category is not None and n_neighbors == 1:
+        if self.category is not None and others.size == 1:
             theirs = printable(self.category.common)
-        who = "neighbor" if n_neighbors == 1 else "neighbors"
+        who = "neighbor" if others.size == 1 else "neighbors"
         return f"{name.removesuffix(FOR_COUNT)} {own} ({who} {theirs})"
 
-    def _theirs(self, n_neighbors: int) -> str:
-        if n_neighbors == 1:
-            return f"its only neighbor has {shown_value(self.name, self.median)}"
+    def _theirs(self, others: Others) -> str:
+        if others.size == 1:
+            return f"{others.only} has {shown_value(self.name, self.median)}"
         if self.share is None:
-            return f"its neighbors have {self.range}"
+            return f"its neighbors{others.which} have {self.range}"
         if self.share in (0, 1):
-            return f"all {n_neighbors:,} neighbors have {self.share:.0f}"
-        return f"{self.share:.0%} of its neighbors have 1"
+            return f"all {others} have {self.share:.0f}"
+        return f"{self.share:.0%} of its neighbors{others.which} have 1"
 
     def cells(self) -> tuple[str, str, str, str, str]:
         """Return the row of this attribute: name, value, neighbors, difference, percentage of lower values."""
@@ -270,7 +286,9 @@ class Explanation(Readable):
     ``probability`` is that of being anomalous, ``flagged_from`` that from which nodes are flagged (None if the ranking
     stays as it was), ``influences`` are the features that raised or lowered it most, and ``labeled`` is the node's own
     label. Where edges have amounts or times, ``flow`` is what the events of the node say. ``n_ranked`` nodes are
-    ranked, None if all are; the others have later ranks.
+    ranked, None if all are; the others have later ranks. ``attributes`` are compared with those of ``n_compared``
+    neighbors, which have a row in the node table; None if all have. ``own_degree`` is the degree without edges that
+    only say that both ends share something.
     """
 
     node: Hashable
@@ -302,6 +320,8 @@ class Explanation(Readable):
     n_ranked: int | None = None
     labeled: str | None = None
     flagged_from: float | None = None
+    n_compared: int | None = None
+    own_degree: int | None = None
 
     @property
     def summary(self) -> str:
@@ -372,7 +392,8 @@ class Explanation(Readable):
         if kind == "activity" and self.expected_degree is None:
             return f"{plural(self.degree, 'edge')}, more than {percent(self.degree_percentile)} of nodes"
         if kind == "activity" and self.expected_degree is not None:
-            return f"{plural(self.degree, 'edge')}; {usual_edges(self.expected_degree, self.n_nodes)} would be usual"
+            edges = plural(self.degree if self.own_degree is None else self.own_degree, "edge")
+            return f"{edges}; {usual_edges(self.expected_degree, self.n_nodes)} would be usual"
         if kind in ("ring", "lockstep") and self.companions is not None and self.companions.nodes:
             names = [printable(node) for node in self.companions.nodes[:2]]
             more = ["others"] if len(self.companions.nodes) > 2 else []
@@ -380,12 +401,15 @@ class Explanation(Readable):
             tie = shares or ("a ring" if kind == "ring" else "a near-copy, tied")
             return f"{tie} with {listed([*names, *more])}"
         if kind == "misfit" and self.attributes:
-            return plainest(self.attributes, 1)[0].in_short(self._n_neighbors)
+            return plainest(self.attributes, 1)[0].in_short(self._others)
         return ""
 
     @property
-    def _n_neighbors(self) -> int:
-        return len({neighbor.node for neighbor in self.neighbors})
+    def _others(self) -> Others:
+        n_neighbors = len({neighbor.node for neighbor in self.neighbors})
+        if self.n_compared is None or self.n_compared == n_neighbors:
+            return Others(n_neighbors)
+        return Others(self.n_compared, WITH_ATTRIBUTES)
 
     def _sentence(self, kind: str) -> str:
         """Say what is unusual in one kind of evidence."""
@@ -394,7 +418,8 @@ class Explanation(Readable):
         if kind == "outlier":
             return outlier_sentence(self.own_values)
         if kind == "activity":
-            return activity_sentence(self.degree, self.expected_degree, self.degree_percentile, self.n_nodes)
+            degree = self.degree if self.own_degree is None else self.own_degree
+            return activity_sentence(degree, self.expected_degree, self.degree_percentile, self.n_nodes)
         if kind in ("ring", "lockstep"):
             return companions_sentence(kind, self.companions)
         return self._neighborhood()
@@ -403,18 +428,20 @@ class Explanation(Readable):
         """Say in which attribute the node differs from its neighbors, and how many of them are unlike it."""
         sentences = []
         if self.attributes:
-            sentences.append(plainest(self.attributes, 1)[0].sentence(self._n_neighbors))
+            sentences.append(plainest(self.attributes, 1)[0].sentence(self._others))
         if any(neighbor.hop is not None for neighbor in self.neighbors):
             sentences.append(self._unlike())
         return " ".join(filter(None, sentences)) or "Its neighbors fit it less well than neighbors usually do."
 
     def _unlike(self) -> str:
         """Count the neighbors that are unlike the node, and name the two that fit least; empty if none is unlike it."""
-        n, n_unlike = len(self.neighbors), sum((each.unlikeness or 0.0) >= UNLIKE for each in self.neighbors)
-        if not n_unlike or n == 1:
+        known = [each for each in self.neighbors if each.unlikeness is not None]
+        n_unlike = sum((each.unlikeness or 0.0) >= UNLIKE for each in known)
+        if not n_unlike or len(known) == 1:
             return ""
-        names = listed([printable(each.node) for each in self.neighbors[:2]])
-        start = f"All {n:,} neighbors differ" if n_unlike == n else f"{n_unlike:,} of its {n:,} neighbors differ"
+        names = listed([printable(each.node) for each in known[:2]])
+        others = Others(len(known), "" if len(known) == len(self.neighbors) else WITH_ATTRIBUTES)
+        start = f"All {others} differ" if n_unlike == len(known) else f"{n_unlike:,} of its {others} differ"
         verb_end = "s" if n_unlike == 1 else ""
         return f"{start}{verb_end} from it more than {UNLIKE:.0f}% of connected pairs do; {names} fit it least."
 
@@ -430,7 +457,7 @@ class Explanation(Readable):
         if len(self.neighbors) == 1:
             return f"Its only neighbor looks {away}{farther}."
         some = len(hops) < len(self.neighbors)
-        who = f"The {plural(len(hops), 'neighbor')} with attributes" if some else f"Its {len(hops):,} neighbors"
+        who = f"The {plural(len(hops), 'neighbor')}{WITH_ATTRIBUTES}" if some else f"Its {len(hops):,} neighbors"
         return f"{who} {'looks' if len(hops) == 1 else 'look'} {away} on average{farther}."
 
     def _parts(self) -> Iterator[str | Table]:
@@ -727,13 +754,13 @@ def companions_sentence(kind: str, companions: Companions | None) -> str:
     return f"It belongs to {what}{tied} (group {companions.group}): with {who}."
 
 
-def _category_sentence(category: Category, n_neighbors: int) -> str:
+def _category_sentence(category: Category, others: Others) -> str:
     own, common = printable(category.value), printable(category.common)
     start = f"Its {printable(category.name)} is {own}"
     if common == own:
-        return f"{start}, shared by only {category.common_share:.0%} of its {n_neighbors:,} neighbors."
-    if n_neighbors == 1:
-        return f"{start}; its only neighbor has {common}."
+        return f"{start}, shared by only {category.common_share:.0%} of its {others}."
+    if others.size == 1:
+        return f"{start}; {others.only} has {common}."
     if category.common_share == 1:
-        return f"{start}; all {n_neighbors:,} neighbors have {common}."
-    return f"{start}; {category.common_share:.0%} of its {n_neighbors:,} neighbors have {common}."
+        return f"{start}; all {others} have {common}."
+    return f"{start}; {category.common_share:.0%} of its {others} have {common}."

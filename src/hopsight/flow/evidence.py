@@ -41,6 +41,7 @@ LONGEST = 10  # events in a cycle
 LEAST_MEMBERS = 3  # of a group
 CHAIN_SHARE = 0.5  # what a chain that does not return counts
 BELOW = 0.15  # amounts so little below a round limit, as a share of it, are just below
+CLOSE, LEAST_CLOSE = 0.05, 0.25  # as are a quarter of them still closer: amounts that avoid a limit pile up against it
 FEWEST_BELOW = 3  # amounts just below a limit
 PRIOR = 3.0  # events: what is usual for everybody counts as so many of a node's own
 N_LIMITS = 60
@@ -184,9 +185,19 @@ class Flow:
 
     @cached_property
     def is_new(self) -> NDArray[np.bool_]:
-        """Whether an event is the first between its two ends; one without a time may have come before it."""
-        new = np.asarray(self.first == np.arange(self.events.size))
-        return new & ~np.isin(self._pairs(self.events), self._pairs(self.undated)) if self.undated.size else new
+        """Whether an event is the first between its two ends; one without a time may have come before it.
+
+        An event of zero or a refund comes before it as well, though it is not in order.
+        """
+        new, others = np.asarray(self.first == np.arange(self.events.size)), self.given.rows(self.left_out)
+        if not others.size or self.events.time is None:
+            return new
+        time, pairs = np.nan_to_num(others.time, nan=-np.inf), self._pairs(others)
+        order = np.lexsort([time, pairs])
+        known, first = np.unique(pairs[order], return_index=True)
+        place = np.searchsorted(known, self._pairs(self.events)).clip(max=known.size - 1)
+        met = (known[place] == self._pairs(self.events)) & (time[order[first]][place] <= self.events.time)
+        return new & ~met
 
     @cached_property
     def is_known(self) -> NDArray[np.bool_]:
@@ -413,10 +424,11 @@ class Flow:
     def rings(self, suspects: NDArray[np.bool_]) -> list[tuple[IntArray, IntArray]]:
         """Return groups of suspects that passed an amount on among themselves: their nodes, and the events.
 
-        Two suspects that are new to each other belong together if one paid the other with an event that follows another
-        or is followed by one (:attr:`chained`), or of which at least half had just come in and at least half went on
-        (:attr:`passed_on`), whatever the amounts before and after. A group has at least three members, and as many
-        events as members, so that something returned or went several ways.
+        A suspect paid another that is new to it, with an event that follows another or is followed by one
+        (:attr:`chained`), or of which at least half had just come in and at least half went on (:attr:`passed_on`),
+        whatever the amounts before and after. Suspects belong together if such payments lead from each to all others
+        and back. A group has at least three members, and as many pairs that paid as members: who only pays back what
+        came from one other is no part of a circle.
         """
         before, after, *_ = self.chained
         source, target = self.events.source, self.events.target
@@ -424,12 +436,14 @@ class Flow:
         rows = np.flatnonzero(linked & ~self.is_known & suspects[source] & suspects[target])
         ones = np.ones(rows.size)
         paid = sp.coo_array((ones, (source[rows], target[rows])), shape=(self.n_nodes, self.n_nodes))
-        component = connected_components(paid, directed=False)[1]
+        component = connected_components(paid, connection="strong")[1]
+        rows = rows[component[source[rows]] == component[target[rows]]]
         found = []
         for number in np.unique(component[source[rows]]):
             mine = rows[component[source[rows]] == number]
             members = np.unique([source[mine], target[mine]])
-            if LEAST_MEMBERS <= members.size <= mine.size:
+            pairs = np.unique(np.sort([source[mine], target[mine]], axis=0), axis=1)
+            if LEAST_MEMBERS <= members.size <= pairs.shape[1]:
                 found.append((members, mine))
         return found
 
@@ -461,26 +475,28 @@ class Flow:
         With b different amounts just below the limit (by 15% of it at most) and a just above it, p the share below
         among all events near that limit, and k the number of limits that all amounts are near, up to the largest:
         −log₁₀ P(X ≥ b) − log₁₀ 2k for X binomial with b + a trials of probability p, the largest over sent and received
-        and all limits with b ≥ 3. A limit below the usual amount of the currency restricts nobody: what lies below it
-        are prices.
+        and all limits with b ≥ 3, if a quarter of the b amounts or more lie within 5% of the limit: rents of about 880
+        do not avoid 1,000. A limit below the usual amount of the currency restricts nobody: what lies below it are
+        prices.
         """
         limit, below = self.near_limit
         currency = 0 if self.events.currency is None else self.events.currency
-        restricts = np.array([limit_value(each) for each in range(N_LIMITS + 1)])[limit] > np.exp(
-            self.typical[currency, 0]
-        )
+        values = np.array([limit_value(each) for each in range(N_LIMITS + 1)])
+        restricts = values[limit] > np.exp(self.typical[currency, 0])
         near = np.flatnonzero((limit > 0) & restricts & ~self.is_known)
         n_accounts = self.n_nodes * self.n_currencies
         best, which, ways = np.zeros(n_accounts), *np.zeros((2, n_accounts), dtype=np.int64)
         free = np.log10(2.0 * max(1, np.unique(limit[near]).size))
         for way, ends in enumerate(self.accounts):
             cents = np.round(self.events.amount[near] * 100.0)
-            rows = np.unique(np.column_stack([ends[near] * (N_LIMITS + 1) + limit[near], cents, below[near]]), axis=0)
+            sides = below[near], below[near] & (self.events.amount[near] >= (1.0 - CLOSE) * values[limit[near]])
+            rows = np.unique(np.column_stack([ends[near] * (N_LIMITS + 1) + limit[near], cents, *sides]), axis=0)
             keys, group = np.unique(rows[:, 0].astype(np.int64), return_inverse=True)
-            n_all, n_below = np.bincount(group), np.bincount(group, rows[:, 2])
+            n_all, n_below, n_close = np.bincount(group), np.bincount(group, rows[:, 2]), np.bincount(group, rows[:, 3])
             account, number = keys // (N_LIMITS + 1), keys % (N_LIMITS + 1)
             chance = bdtrc(n_below - 1.0, n_all, self.usual.limits[number - 1])
-            digits = -np.log10(np.maximum(np.where(n_below >= FEWEST_BELOW, chance, 1.0), 1e-300)) - free
+            piled = (n_below >= FEWEST_BELOW) & (n_close >= LEAST_CLOSE * n_below)
+            digits = -np.log10(np.maximum(np.where(piled, chance, 1.0), 1e-300)) - free
             for place in np.argsort(digits, kind="stable"):
                 if digits[place] > best[account[place]]:
                     best[account[place]], which[account[place]] = digits[place], number[place]

@@ -322,13 +322,14 @@ def _amount(flow: Flow, node: int) -> AmountFacts:
 
 
 def _usual_amount(flow: Flow, mine: IntArray, row: int) -> tuple[float, int]:
-    """Return the geometric mean of an account's earlier amounts, with a prior of what is usual, and their number."""
+    """Return the geometric mean of an account's earlier amounts and their number; if few, with what is usual."""
     others = mine[mine < row] if flow.events.time is not None else mine[mine != row]
     levels = flow.level[others]
     levels = levels[np.isfinite(levels)]
     currency = 0 if flow.events.currency is None else int(flow.events.currency[row])
     middle, width = flow.typical[currency]
-    return float(np.exp(middle + width * levels.sum() / (levels.size + PRIOR))), levels.size
+    mean = levels.mean() if levels.size >= PRIOR else levels.sum() / (levels.size + PRIOR)
+    return float(np.exp(middle + width * mean)), levels.size
 
 
 def _is_first(flow: Flow, way: int, node: int, row: int) -> bool:

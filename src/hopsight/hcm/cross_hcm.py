@@ -36,7 +36,7 @@ from hopsight.hcm.evidence import (
     event_strengths,
     strengths,
 )
-from hopsight.hcm.groups import Group, all_groups, cycle_groups, sharing_groups
+from hopsight.hcm.groups import Group, all_groups, by_id, cycle_groups, sharing_groups
 from hopsight.hcm.network import ViewHopNetwork
 from hopsight.hcm.posterior import (
     CALIBRATION_PAIRS,
@@ -96,6 +96,7 @@ from hopsight.hcm.views import (
 from hopsight.hops.pool import POOL_PER_FOLD, PairPool, pair_pool
 from hopsight.io import graph_of
 from hopsight.io.derive import COUNTS, STRUCTURE, is_derived
+from hopsight.io.typed import are_own, own_degrees
 from hopsight.nn.device import resolve_device
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
 from hopsight.preprocess.similarity import References
@@ -514,7 +515,7 @@ class CrossHCM(Detector):
         self.unit_ = spread_of(attributes) or 1.0
         chosen = baseline_nodes(graph)
         own, folds = self._own(attributes[chosen].astype(np.float64)), node_folds(graph.node_hashes[chosen])
-        self.attribute_baseline_ = AttributeBaseline.fit(own, graph.degrees[chosen], folds)
+        self.attribute_baseline_ = AttributeBaseline.fit(own, own_degrees(graph)[chosen], folds)
         cosine = self.resolve_similarity(self.transform_.scaling) == "cosine"
         self.references_ = References.choose(attributes, chosen, cosine=cosine)
         self.relation_weights_ = None  # until the ends of edges are compared
@@ -689,12 +690,14 @@ class CrossHCM(Detector):
     def _node_features(self, graph: AttributedGraph, edges: EdgeFeatures, attributes: FloatArray) -> NodeFeatures:
         """Return the features of each node."""
         deviation, residual = np.empty((2, graph.n_nodes))
+        degrees = own_degrees(graph)
         weight = self._relation_weight(graph, graph.edge_weight)
 
         def read(start: int) -> None:
             rows = slice(start, start + ROWS_READ)
             some = np.asarray(attributes[rows], dtype=np.float64)
-            deviation[rows], residual[rows] = self._own_features(graph, np.arange(graph.n_nodes)[rows], some)
+            nodes = np.arange(graph.n_nodes)[rows]
+            deviation[rows], residual[rows] = self._own_features(graph, nodes, some, degrees[rows])
 
         with few_threads(1):  # of BLAS, in each of these
             for_each(read, range(0, graph.n_nodes, ROWS_READ))
@@ -706,11 +709,10 @@ class CrossHCM(Detector):
         )
 
     def _own_features(
-        self, graph: AttributedGraph, nodes: IntArray, attributes: FloatArray, degrees: IntArray | None = None
+        self, graph: AttributedGraph, nodes: IntArray, attributes: FloatArray, degrees: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return how far the attributes of some nodes deviate, and how far their degrees do from what is expected."""
         own, usual = self._own(attributes), self.attribute_baseline_
-        degrees = graph.degrees[nodes] if degrees is None else degrees
         return usual.deviation(own), usual.residual(own, degrees, node_folds(graph.node_hashes[nodes]))
 
     def _scores_by(
@@ -837,8 +839,8 @@ class CrossHCM(Detector):
         weight = self._relation_weight(graph, graph.edge_weight)
         weight = None if weight is None else weight[inside]
         found: dict[str, Any] = self.edge_baseline_.at_nodes(local, edges, near.size, weight)
-        degrees = np.array([mine.size])
-        deviation, residual = self._own_features(graph, np.array([node]), attributes[at], degrees)
+        degrees, made = np.array([mine.size]), np.array([are_own(graph)[mine].sum()])
+        deviation, residual = self._own_features(graph, np.array([node]), attributes[at], made)
         of_edges: dict[str, Any] = {name: None if values is None else values[..., at] for name, values in found.items()}
         flow = None
         if self.flow_baseline_ is not None and graph.events is not None:
@@ -859,19 +861,20 @@ class CrossHCM(Detector):
         sides = {"ring": self.edge_baseline_.strangeness(edges), "lockstep": self.edge_baseline_.alikeness(edges)}
         least = dict(zip(evidence_of(self), self.kind_thresholds_, strict=True))  # a saved model has another order
         names = None if graph is None else graph.node_ids
-        groups = all_groups(self.edge_index_, sides, self.evidence_, least, names)
+        found = all_groups(self.edge_index_, sides, self.evidence_, least, names)
         if (
             "cycle" in self.evidence_
             and graph is not None
             and (flow := flow_of(graph, self.flow_baseline_)) is not None
         ):
             both = self.evidence_["cycle"], least["cycle"], self.evidence_["pass_through"]
-            groups += cycle_groups(flow, self.edge_index_, *both)
+            found += cycle_groups(flow, self.edge_index_, *both)
         if "sharing" in self.evidence_ and graph is not None and graph.context is not None:
             shared = self.evidence_["sharing"]
             suspects = (self.decision_score_ > self.threshold_) | (shared > least["sharing"])
             suspects |= self.evidence_["relations"] > least["relations"]
-            groups += sharing_groups(graph.context, self.edge_index_, shared, suspects)
+            found += sharing_groups(graph.context, self.edge_index_, shared, suspects)
+        groups = found if graph is None else by_id(found, self.evidence_, graph)
         self._found = made_from, groups
         return groups
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -15,6 +15,8 @@ from scipy.sparse.csgraph import connected_components
 from hopsight.canonical import Context
 from hopsight.checks import plural
 from hopsight.flow.evidence import Flow
+from hopsight.graph import AttributedGraph
+from hopsight.system.arrays import sorted_by_id
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -100,6 +102,19 @@ def all_groups(
     for kind, side in sides.items():
         groups += find_groups(kind, edges, side, evidence[kind], evidence[kind] > least[kind])
     return groups
+
+
+def by_id(groups: GroupList, evidence: Mapping[str, FloatArray], graph: AttributedGraph) -> GroupList:
+    """Return groups of one graph in an order that does not depend on that of its nodes: ids decide among equals."""
+    place = np.arange(graph.n_nodes) if graph.ids_in_order else np.argsort(sorted_by_id(graph.node_ids))
+    found = []
+    for group in groups:
+        own = evidence[group.kind][group.members]
+        order = np.lexsort([place[group.members], -own])
+        found.append(replace(group, members=group.members[order], score=float(own[order].mean())))
+    kinds = list(dict.fromkeys(group.kind for group in groups))
+    found.sort(key=lambda each: (kinds.index(each.kind), -each.score, -each.members.size, place[each.members[0]]))
+    return GroupList(found, names=groups.names)
 
 
 def cycle_groups(flow: Flow, edges: IntArray, evidence: FloatArray, least: float, passing: FloatArray) -> list[Group]:

@@ -87,7 +87,7 @@ def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = 
     path = Path(path)
     suffix = suffix_of(path, written=True)
     if suffix != ".npz":
-        _notice_left_out(graph, path.name, notices)
+        _notice_left_out(graph, path.name, notices, holds_rows=graph.directed and suffix != ".mat")
     if suffix == ".mat":
         from hopsight.io.matlab import write_mat
 
@@ -108,9 +108,9 @@ def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = 
         raise ValueError(f"cannot write {path}: hopsight only reads {suffix} files; write .npz instead")
 
 
-def _notice_left_out(graph: AttributedGraph, name: str, notices: list[str] | None) -> None:
-    """Give notice of what only .npz holds."""
-    if graph.events is not None and graph.events.source.size > graph.n_edges:
+def _notice_left_out(graph: AttributedGraph, name: str, notices: list[str] | None, *, holds_rows: bool) -> None:
+    """Give notice of what only .npz holds; a file that ``holds_rows`` keeps events if each is an edge of its own."""
+    if graph.events is not None and (graph.events.size > graph.n_edges or not holds_rows):
         events = f"{graph.events.source.size:,} events behind its {plural(graph.n_edges, 'edge')}"
         notice(f"{name} does not hold the {events}; write .npz to keep them.", notices)
     kept = {

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
@@ -108,6 +108,15 @@ class Description:
     def files(self) -> list[Any]:
         """The tables, in order."""
         return [each.file for each in self.nodes.values()] + [each.file for each in self.edges.values()]
+
+    @contextmanager
+    def spelled(self) -> Iterator[None]:
+        """Have messages name settings of these tables."""
+        with ExitStack() as stack:
+            for part, tables in (("nodes", self.nodes), ("edges", self.edges)):
+                for name, table in tables.items():
+                    stack.enter_context(_settings_of(f"{part}.{name}", table))
+            yield
 
     def as_one(self) -> dict[str, Any] | None:
         """Return the parameters of :func:`hopsight.load` for one edge table between nodes of one type; None otherwise.
@@ -685,8 +694,9 @@ def _settings_of(where: str, table: NodeTable | EdgeTable) -> AbstractContextMan
 
     def spell(name: str, value: object) -> str | None:
         key = name.removesuffix("_column")
-        known = key in settings and value is not None
-        return f"{where}.{key} = {json.dumps(value, ensure_ascii=False)}" if known else None
+        if key not in settings:
+            return None
+        return f"{where}.{key}" if value is None else f"{where}.{key} = {json.dumps(value, ensure_ascii=False)}"
 
     return spelling(spell)
 

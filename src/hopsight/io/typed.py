@@ -219,6 +219,20 @@ def has_several(graph: AttributedGraph) -> bool:
     return graph.edge_relation is not None and len(types_of(graph)) > 1
 
 
+def are_own(graph: AttributedGraph) -> NDArray[np.bool_]:
+    """Return which edges nodes have made themselves: the others connect two that share something."""
+    if graph.edge_relation is None:
+        return np.ones(graph.n_edges, dtype=np.bool_)
+    made = [any(not each.startswith(SHARED) for each in name.split(", ")) for name in graph.relation_names]
+    return np.array(made, dtype=np.bool_)[graph.edge_relation]
+
+
+def own_degrees(graph: AttributedGraph) -> NDArray[np.int64]:
+    """Return how many such edges each node has."""
+    own = are_own(graph)
+    return graph.degrees if own.all() else np.bincount(graph.edges[:, own].ravel(), minlength=graph.n_nodes)
+
+
 def check_type(graph: AttributedGraph, kind: str) -> None:
     """Refuse a type that no node has."""
     known = types_of(graph)
