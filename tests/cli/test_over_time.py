@@ -36,6 +36,7 @@ def test_stream_then_watch_prints_alerts_as_json_lines(tmp_path: Path, capsys: p
     assert edges.height == frame.height
     assert main(["watch", str(out), str(tmp_path / "new.csv"), "--quiet"]) == 0
     assert "processed already" in capsys.readouterr().out
+    assert "<title>old.csv and 1 later file over time" in (out / "report.html").read_text()
     _explained(out, capsys)
     _other_commands(out, tmp_path / "new.csv", capsys)
     assert main(["rerun", str(out), "--out", str(tmp_path / "again"), "--quiet"]) == 0

@@ -240,6 +240,20 @@ def test_it_is_said_which_columns_are_the_ends_and_which_are_not_used(caplog: py
     ]
 
 
+@pytest.mark.parametrize("amount", [None, "packets"])
+def test_where_events_have_no_amount_a_hint_says_how_to_give_one(
+    caplog: pytest.LogCaptureFixture, amount: str | None
+) -> None:
+    frame = pl.DataFrame(
+        {"src": ["a", "b"], "dst": ["x", "y"], "ts": ["2024-05-01", "2024-05-02"], "bytes": ["1", "2"],
+         "packets": [80, 53]}
+    )  # fmt: skip
+    read_events(frame, Columns(amount=amount))
+    hint = " If one of them is the size of an event, pass it as weight_column."
+    rest = "2 columns ('bytes', 'packets')." + hint if amount is None else "1 column ('bytes')."
+    assert caplog.messages[-1] == f"Not used: {rest}"
+
+
 @pytest.mark.parametrize(
     ("times", "dated"),
     [(["1965-03-01", "1965-03-02"], True), ([-5, 1000], False), (["7", "9"], False), ([1_700_000_000] * 2, True)],

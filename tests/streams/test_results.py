@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from hopsight.streams.alerts import Wording, account_reason, event_reason
-from hopsight.streams.results import explain_node, node_story
-from hopsight.streams.times import parse_window
+from hopsight.streams.results import explain_node, explain_pair, node_story
+from hopsight.streams.times import ISO, moment_words, parse_window
 from stream_toys import BURST, STRANGER
 
 
@@ -51,6 +51,7 @@ def test_the_report_shows_windows_alerts_and_nodes(finished: Path) -> None:
     assert "each by what was known before it" in page
     assert BURST[0] in page
     assert "<script" in page
+    assert "drifted" not in page
 
 
 def test_the_page_says_what_scores_mean_and_gives_each_time_once(finished: Path) -> None:
@@ -79,6 +80,18 @@ def test_a_node_can_be_explained_later(finished: Path) -> None:
         explain_node(finished, "nobody")
 
 
+def test_a_pair_is_explained_with_a_date(finished: Path) -> None:
+    edges = pl.read_csv(finished / "edges.csv")
+    named = pl.read_csv(finished / "alerts.csv").select("source", "target")
+    source, target, time = (
+        edges.join(named, on=["source", "target"], how="anti")
+        .filter(pl.col("score") == pl.col("score").max().over("source", "target"))
+        .select("source", "target", "time").row(0)
+    )  # fmt: skip
+    date = moment_words(time, ISO)
+    assert f"; the strongest came at {date} with a score of " in explain_pair(finished, source, target)["summary"]
+
+
 DAYS = Wording(parse_window("1d"), True, "%d.%m.%Y %H:%M", "EUR", paid=True, origin=10.0, money=True)
 
 
@@ -90,19 +103,19 @@ def test_events_in_words() -> None:
         "hop": "ann and bob have never dealt with each other, nor have their partners; about 1.0% of earlier events "
         "had a pair this unlikely (5,000 EUR, about 120.3 EUR expected). The amount and the hour are also unusual.",
         "pair": "120 events from ann to bob within 1 minute so far, about 2.0 expected; "
-        "this one 5,000 EUR, about 120.3 EUR expected.",
+        "the amount of the last is 5,000 EUR, about 120.3 EUR expected.",
         "receiver": "bob received 120 events within 1 minute so far, about 2.0 expected; "
-        "this one 5,000 EUR, about 120.3 EUR expected.",
+        "the amount of the last, from ann, is 5,000 EUR, about 120.3 EUR expected.",
         "amount": "ann paid bob 5,000 EUR, about 120.3 EUR expected. The pair and the hour are also unusual.",
         "hour": "ann is active at an unusual hour of the day (5,000 EUR, about 120.3 EUR expected). "
         "The pair and the amount are also unusual.",
-        "streak": "ann sent 5 or more recent events that are unusual together by their receivers; this one 5,000 EUR, "
-        "about 120.3 EUR expected.",
+        "streak": "Taken together, 5 or more recent events that ann sent went to unlikely receivers; the amount of the "
+        "last, to bob, is 5,000 EUR, about 120.3 EUR expected.",
     }
     assert {kind: event_reason({**row, "decided_by": kind}, DAYS) for kind in expected} == expected
     silent = {**row, "decided_by": "streak", "streak_place": 4, "amount": math.nan}
     assert (
-        event_reason(silent, DAYS) == "bob received 5 or more recent events that are unusual together by their amounts."
+        event_reason(silent, DAYS) == "Taken together, 5 or more recent events that bob received have unusual amounts."
     )
     weak = {**silent, "decided_by": "hop", "past_hop": 1.0, "hop_evidence": 2.0, "amount_evidence": 0.0,
             "hour_evidence": 1.9}  # fmt: skip

@@ -28,9 +28,15 @@ COLUMNS = (
 PARTNERS, CHAIN = "partners", "cycle"  # the kinds of evidence of an account
 OF_CHAIN = 2  # beside source (0) and target (1): the source, for what it sends on
 PARTS = {"hop": "pair", "amount": "amount", "hour": "hour"}  # kinds of evidence that count together, in words
+STREAKS = (
+    ("went to unlikely receivers", "came from unlikely senders"),
+    ("have unusual amounts",) * 2,
+    ("came at unusual hours of the day",) * 2,
+)  # what is unusual about the events of a streak that one end sent, or the other received
 ALONE = {"sender": 0, "receiver": 1}  # kinds of evidence of one end
 LEAST_TOO = math.log(10.0)  # nats: what less than a tenth of events have is named besides what decided
 SINGLE = 1.0  # digits that events with amounts have to be rarer: there are ten times as many as episodes of accounts
+OF_PAIR = 3  # flagged events of a pair within GAP that need not be rarer: together they are
 GAP = 1.0  # windows without a flag that end the episode of an event
 LOOK_BACK = 2.0 * max(said.LENGTHS)
 
@@ -134,19 +140,22 @@ class Wording:
 
 
 def new_alerts(
-    frame: pl.DataFrame, judged: Judged, open_before: pl.DataFrame | None, alarm: float, first: int, wording: Wording
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the alerts of events with their judgments, numbered from ``first`` on, and the episodes that are open."""
+    frame: pl.DataFrame, judged: Judged, tallies: dict[str, pl.DataFrame], alarm: float, first: int, wording: Wording
+) -> pl.DataFrame:
+    """Return the alerts of events with their judgments, numbered from ``first`` on.
+
+    ``tallies`` holds the episodes that are open and the last flags of pairs, and is changed.
+    """
     of_accounts = (_of_accounts(frame, judged, end, alarm) for end in (0, 1, OF_CHAIN))
-    found = pl.concat([_of_events(frame, judged, alarm, wording), *of_accounts])
+    found = pl.concat([_of_events(frame, judged, tallies, alarm, wording), *of_accounts])
     found = found.sort("number", "level", maintain_order=True)
-    before = open_before if open_before is not None else found.select("key", pl.col("place").alias("last")).clear()
+    before = tallies.get("episodes", found.select("key", pl.col("place").alias("last")).clear())
     found = found.join(before, on="key", how="left", maintain_order="left").with_columns(
         last=pl.col("place").shift(1).over("key").fill_null(pl.col("last"))
     )
     now = float(judged.places[-1])
     still = pl.concat([before, found.select("key", pl.col("place").alias("last"))])
-    still = (
+    tallies["episodes"] = (
         still.group_by("key", maintain_order=True).agg(pl.col("last").max()).filter(pl.col("last") > now - LOOK_BACK)
     )
     gap = pl.when(pl.col("level") == 0).then(GAP).otherwise(LOOK_BACK)
@@ -160,33 +169,52 @@ def new_alerts(
     alerts = begun.drop([*kinds, "alert"], strict=False).with_columns(
         *texts, begun["window"].alias("number_of_window"), alert=pl.int_range(pl.len()) + first
     )  # fmt: skip
-    short = pl.col("amount", "usual_amount").round_sig_figs(8)  # sums of cents have many digits
-    return alerts.with_columns(short).select(*COLUMNS, "number_of_window"), still
+    # Sums of cents have many digits; what is usual is known in single precision.
+    short = (pl.col("amount").round_sig_figs(13), pl.col("usual_amount").round_sig_figs(8))
+    return alerts.with_columns(short).select(*COLUMNS, "number_of_window")
 
 
-def _of_events(frame: pl.DataFrame, judged: Judged, alarm: float, wording: Wording) -> pl.DataFrame:
+def _of_events(
+    frame: pl.DataFrame, judged: Judged, tallies: dict[str, pl.DataFrame], alarm: float, wording: Wording
+) -> pl.DataFrame:
     """Return the flagged events, with the key of their episodes.
 
-    Where events have amounts, these must be rarer. A burst of what one end pays or is paid is left out: wages are many
-    payments at once in every month.
+    Where events have amounts, these must be rarer, or the third of a pair within a window. A burst of what one end pays
+    or is paid is left out: wages are many payments at once in every month.
     """
     streak, received = pl.col("decided_by") == "streak", pl.col("streak_place") >= len(PARTS)
     end = (
         pl.when((pl.col("decided_by") == "sender") | (streak & ~received)).then(0)
         .when((pl.col("decided_by") == "receiver") | streak).then(1)
     )  # fmt: skip
-    numbered = frame.with_row_index("number").with_columns(place=judged.places, level=pl.lit(0), end=end)
-    if wording.paid:
-        numbered = numbered.filter(pl.col("score") >= alarm + SINGLE)
-    if wording.money:
-        numbered = numbered.filter(~pl.col("decided_by").is_in(list(ALONE)))
     source, target = (pl.col(name).cast(pl.String) for name in ("source", "target"))
-    key = (
+    pair = pl.format("2 {} {}", source, target)
+    flagged = frame.with_row_index("number").with_columns(place=judged.places, level=pl.lit(0), end=end, key=pair)
+    flagged = flagged.filter(pl.col("flagged") == 1)
+    if wording.money:
+        flagged = flagged.filter(~pl.col("decided_by").is_in(list(ALONE)))
+    rare = pl.col("score") >= alarm + SINGLE
+    if wording.paid:
+        flagged = flagged.filter(rare | _among_several(flagged, tallies, float(judged.places[-1])))
+    alone = (
         pl.when(pl.col("end") == 0).then(pl.format("0 {}", source)).when(pl.col("end") == 1)
-        .then(pl.format("1 {}", target)).otherwise(pl.format("2 {} {}", source, target))
+        .then(pl.format("1 {}", target)).otherwise("key")
     )  # fmt: skip
+    key = pl.when(rare).then(alone).otherwise("key") if wording.paid else alone
     empty: Any = [pl.lit(None, dtype=pl.List(pl.Float64)).alias("said")]
-    return numbered.filter(pl.col("flagged") == 1).with_columns(key.alias("key"), *empty)
+    return flagged.with_columns(*empty, key=key).select(
+        "number", *frame.columns, "place", "level", "end", "key", "said"
+    )
+
+
+def _among_several(flagged: pl.DataFrame, tallies: dict[str, pl.DataFrame], now: float) -> pl.Series:
+    """Return which flagged events are at least the third of their pair within a window."""
+    places = flagged.select("key", "place")
+    both = pl.concat([tallies.get("flags", places.clear()), places])
+    recent = both.filter(pl.col("place") >= now - GAP)
+    tallies["flags"] = recent.group_by("key", maintain_order=True).tail(OF_PAIR - 1)
+    lasted = pl.col("place") - pl.col("place").shift(OF_PAIR - 1).over("key")
+    return both.select((lasted <= GAP).fill_null(False)).to_series().tail(flagged.height)
 
 
 def _of_accounts(frame: pl.DataFrame, judged: Judged, end: int, alarm: float) -> pl.DataFrame:
@@ -265,6 +293,7 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
     count, usual = plural(round(row["count"]), "event"), f"about {max(row['usual'], 0.1):.1f} expected"
     tick, span = wording.window.span_words(dated=wording.dated)
     within = "a day" if wording.calendar.whole_days else span if row["scale"] else tick
+    ends, partner = ((f"{source} sent", f", to {target},"), (f"{target} received", f", from {source},")), ""
     if kind == "hop":
         share = math.exp(-row["hop_evidence"])
         rare = f"about {share:.1%}" if share >= 0.001 else "less than 0.1%"
@@ -279,16 +308,16 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
     elif kind == "pair":
         text = f"{count} from {source} to {target} within {within} so far, {usual}"
     elif kind in ALONE:
-        does = f"{target} received" if ALONE[kind] else f"{source} sent"
+        does, partner = ends[ALONE[kind]]
         text = f"{does} {count} within {within} so far, {usual}"
     else:
         end, part = divmod(row["streak_place"], len(PARTS))
-        does, partners = (f"{target} received", "senders") if end else (f"{source} sent", "receivers")
         least = math.ceil(row["streak_size"] - 0.001)  # no event counts more than one, and older ones less
-        by = (partners, "amounts", "hours")[part]
-        text = f"{does} {least:,} or more recent events that are unusual together by their {by}"
+        number = f"{least:,} or more recent events" if least > 1 else "recent events"
+        does, partner = ends[end]
+        text = f"Taken together, {number} that {does} {STREAKS[part][end]}"
     if paid and kind != "amount":
-        text += f" ({amounts})" if kind in ("hop", "hour") else f"; this one {amounts}"
+        text += f" ({amounts})" if kind in PARTS else f"; the amount of the last{partner} is {amounts}"
     also = [word for other, word in PARTS.items() if other != kind and row[f"{other}_evidence"] >= LEAST_TOO]
     if kind not in PARTS or not also:
         return f"{text}."

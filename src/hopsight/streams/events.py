@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import Refusal, plural, shortened
+from hopsight.checks import Refusal, option, plural, shortened
 from hopsight.io import ids
 from hopsight.io.edges import edge_columns, find_ends, find_time, is_currency_name, is_money_name, state_ends
 from hopsight.io.frames import Table, open_table
@@ -28,6 +28,7 @@ from hopsight.io.rules import (
     check_none,
     currency_in,
     first_known,
+    is_code_name,
     is_filled,
     notice_ignored,
     notice_void,
@@ -208,14 +209,14 @@ def have_hours(events: pl.DataFrame) -> bool:
 
 def _find(table: Table, columns: Columns) -> Columns:
     """Find the columns of a table as ``detect`` does, and how times and amounts are written, unless that is known."""
-    for name, option in (
+    for name, parameter in (
         (columns.time, "time_column"),
         (columns.amount, "weight_column"),
         (columns.label, "label"),
         *((name, "ignore") for name in columns.ignore if name not in rows_ignored(columns.ignore, table.names)),
         *((name, "category") for name in columns.category),
     ):
-        check_column(option, name, table.names)
+        check_column(parameter, name, table.names)
     special = {columns.time, columns.amount, columns.label, *columns.ignore}
     if columns.times is None:
         ends = {columns.source, columns.target}
@@ -229,7 +230,7 @@ def _find(table: Table, columns: Columns) -> Columns:
     assert columns.time is not None
     state_ends((source, target), given, None)
     if unused := [name for name in table.names if name not in {*columns.names, *columns.ignore}]:
-        notice(f"Not used: {_listed(unused)}.", None)
+        notice(f"Not used: {_listed(unused)}.{_hint(table, columns, unused)}", None)
     form = time_form(table, columns.time)
     shown = time_pattern(table.head([columns.time])[columns.time], form)
     amounts = PLAIN if columns.amount is None else _amount_form(table, columns.amount)
@@ -262,6 +263,15 @@ def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns
         notice_void(without_ignored(frame, columns.ignore, {})[name], None)
     unit = "" if amount is None else found.units.get(amount) or currency_in(amount) or ""
     return replace(columns, time=time, amount=amount, currency=currency, unit=unit)
+
+
+def _hint(table: Table, columns: Columns, unused: Sequence[str]) -> str:
+    """Say how to give amounts, where there are none and a column may hold some."""
+    frame = next(table.blocks(unused, HEAD, text=[]), pl.DataFrame())
+    numbers = [column.name for column in _with_numbers(frame) if column.dtype.is_numeric() and column.count()]
+    if columns.amount is not None or all(is_code_name(name) for name in numbers):
+        return ""
+    return f" If one of them is the size of an event, pass it as {option('weight_column')}."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from hopsight.checks import plural, shortened
 from hopsight.metrics import roc_auc
 from hopsight.report.pages import write_timeline
-from hopsight.runs.folder import ALERTS, RECORD, STATE, TRAJECTORIES, WINDOWS, WRITTEN, write_record
+from hopsight.runs.folder import ALERTS, RECORD, STATE, TRAJECTORIES, WINDOWS, WRITTEN, read_record, write_record
 from hopsight.streams import accounts as said
 from hopsight.streams import kernel as at
 from hopsight.streams.alerts import CHAIN, OF_CHAIN, PARTNERS, Wording
 from hopsight.streams.evidence import KINDS
 from hopsight.streams.memory import EVENTS, FITTED, N_LATE
 from hopsight.streams.state import Journal, State, write_rows
-from hopsight.streams.times import parse_window
+from hopsight.streams.times import as_seconds, parse_window
 from hopsight.system.cells import guarded, unguarded_frame
 from hopsight.system.files import checksum, replacing
 from hopsight.system.lazy_polars import pl
@@ -332,7 +332,8 @@ def _alerts_of(node: str, paths: list[Path]) -> pl.DataFrame:
 def explain_pair(folder: Path, source: str, target: str) -> dict[str, Any]:
     """Return the events from one node to another in a run over time, the strongest of them in a sentence."""
     same = (pl.col("source") == guarded(source)) & (pl.col("target") == guarded(target))
-    journal = Journal(folder, State.load(folder / STATE))
+    state = State.load(folder / STATE)
+    journal = Journal(folder, state)
     events, alerts = (
         pl.concat([pl.scan_csv(path, infer_schema=False, glob=False) for path in journal.paths(name)])
         .filter(same).collect() for name in ("edges.csv", ALERTS)
@@ -342,12 +343,20 @@ def explain_pair(folder: Path, source: str, target: str) -> dict[str, Any]:
     rows = [alerts, events.with_columns(pl.lit("").alias("reason"))]
     first = pl.concat([each.select("time", pl.col("score").cast(pl.Float64), "reason") for each in rows])
     time, score, reason = first.sort("score", descending=True, maintain_order=True).row(0)
+    if not reason:
+        time = _in_words(time, read_record(folder)["request"]["columns"]["times"], Wording.of(state.notes))
     summary = (
         f"{plural(events.height, 'event')} from {source} to {target}, {plural(alerts.height, 'alert')}; "
         f"the strongest came at {time} with a score of {score:.2f}. {reason}"
     )
     shown = events.tail(N_TRAJECTORY).select("time", "hop", "surprise", "score", "flagged", "decided_by")
     return {"source": source, "target": target, "score": score, "summary": summary.strip(), "events": shown.to_dicts()}
+
+
+def _in_words(time: str, form: str, wording: Wording) -> str:
+    """Return the time of an event as alerts write it, where it is a date."""
+    second = as_seconds(pl.Series("time", [time]), form).item() if wording.dated else None
+    return time if second is None else wording.moment(second)
 
 
 def unguarded_text(frame: pl.DataFrame) -> pl.DataFrame:
@@ -403,8 +412,9 @@ def _page(
     alerts, wording = state.tallies["alerts"], Wording.of(state.notes)
     shown = ("number_of_window", "source", "target", "time", "score", "decided_by", "hop", "reason")
     dated = alerts.select(shown).rows()  # the page has a column of times beside the reasons
+    later = record["n_pieces"] - 1
     return {
-        "name": Path(record["request"]["path"]).name,
+        "name": Path(record["request"]["path"]).name + (f" and {plural(later, 'later file')}" if later > 0 else ""),
         "summary": _summary(state, record),
         "windows": [
             [row["window"], wording.title(row["window"]), row["events"], row["new_pairs"], row["flagged"],
@@ -432,16 +442,13 @@ def _course(rows: list[dict[str, Any]], wording: Wording) -> list[list[Any]]:
 
 
 def _summary(state: State, record: dict[str, Any]) -> list[str]:
-    """Say what was judged, and how often the network was fitted."""
-    drift = [fit for fit in state.notes["fits"] if fit["reason"] == "drift"]
+    """Say what was judged."""
     length = parse_window(state.notes["window"]).words_of(1.0, dated=bool(state.notes["hours"]))
     counts = f"{plural(record['n_events'], 'event')} in {plural(record['n_windows'], 'window')} of {length}"
     summary = [
         f"hopsight judged {counts}, each by what was known before it, and raised "
         f"{plural(record['n_alerts'], 'alert')}: one for each episode of an account or a pair. "
         f"{plural(record['n_flagged'], 'single event')} {'is' if record['n_flagged'] == 1 else 'are'} flagged.",
-        f"The network was fitted {plural(record['n_fits'], 'time')}, {len(drift) or 'none'} of them because it had "
-        "drifted.",
     ]
     if record["n_late"]:
         summary.append(f"{plural(record['n_late'], 'event')} came late and counted as of the newest time so far.")

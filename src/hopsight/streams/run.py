@@ -281,9 +281,7 @@ def _step(
     judged = advance(state, events, None if attributes is None else attributes.of(events))
     windows = judged.windows
     frame = event_frame(events, judged, notes["alarm"])
-    alerts, state.tallies["episodes"] = new_alerts(
-        frame, judged, state.tallies.get("episodes"), notes["alarm"], notes["alerts"] + 1, Wording.of(notes)
-    )
+    alerts = new_alerts(frame, judged, state.tallies, notes["alarm"], notes["alerts"] + 1, Wording.of(notes))
     notes["alerts"] += alerts.height
     notes["flagged"] += int(frame["flagged"].sum())
     closed: dict[str, pl.DataFrame] = {}
