@@ -214,3 +214,46 @@ def test_payments_with_times_have_a_row_each_in_edges_csv(run: Run, tmp_path: Pa
     scores = [float(row["score"]) for row in found]
     assert scores == sorted(scores, reverse=True)
     assert len({row["score"] for row in found if (row["source"], row["target"]) == ("a1", "a2")}) > 1
+
+
+def test_score_reads_tables_like_the_run_of_its_model(run: Run, tables: Path, tmp_path: Path) -> None:
+    """Columns that no name tells, and one that only the first table had, need not be named again."""
+    edges = (tables / "edges.csv").read_text().splitlines()
+    people = (tables / "people.csv").read_text().splitlines()
+    for name, more in (("old", ",note"), ("new", "")):
+        rows = [f"k{i % 3},{row},9{more and ',x'}" for i, row in enumerate(edges[1:])]
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"kind,one,two,zip{more}", *rows]))
+    cases = ["yes", *["no", ""] * 19, "yes"]
+    known = [f"{row},{case}" for row, case in zip(people[1:], cases, strict=True)]
+    (tmp_path / "people.csv").write_text("\n".join([f"{people[0]},handled", *known]))
+    options = ("--source-column", "one", "--target-column", "two", "--ignore", "note", "--category", "zip")
+    quick = ("--preset", "untrained", "--directed", "--learn-from", "handled")
+    assert run("detect", "old.csv", "--nodes", "people.csv", *options, *quick, "--out", "result")[0] == 0
+    read = ("--directed", "--ignore handled", "--source-column one", "--target-column two", "--category zip")
+    for model in ("result", "result/model"):
+        code, _, err = run("score", model, "new.csv", "--nodes", "people.csv", "--out", "next")
+        assert code == 0, err
+        assert f"Read as in the run of this model: {', '.join(read)}." in err
+    code, _, err = run(
+        "score", "result", "new.csv", "--nodes", "people.csv", "--source-column", "kind", "--out", "next"
+    )
+    assert "--source-column" not in err and "there is no" not in err
+    (tmp_path / "result" / "run.json").unlink()
+    _, _, err = run("score", "result/model", "new.csv", "--nodes", "people.csv", "--out", "next")
+    assert "Read as in the run" not in err
+
+
+def test_nothing_flagged_says_what_to_do(run: Run, tables: Path) -> None:
+    code, out, err = detect(run, tables, "--false-alarms", "0")
+    assert code == 0, err
+    assert "whom to look at first, and --contamination 0.01 flags the first one." in " ".join(out.split())
+    (tables / "cases.csv").write_text("node,verdict\n" + "\n".join(f"p{i},{i % 2}" for i in range(40)))
+    learn = ("--preset", "untrained", "--detector", "cross_hcm", "--learn-from", str(tables / "cases.csv"))
+    code, out, err = detect(run, tables, "--false-alarms", "0", *learn)
+    assert code == 0, err
+    assert "No node is probable enough to be flagged (the largest probability is " in " ".join(out.split())
+
+
+def test_several_tables_beside_each_other_are_told_of_their_file(run: Run, tables: Path) -> None:
+    said = "several tables are named in a file such as graph.toml"
+    assert_refused(run("detect", tables / "edges.csv", tables / "people.csv"), said)

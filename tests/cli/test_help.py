@@ -149,7 +149,8 @@ def test_an_edge_list_alone_is_ranked_and_its_options_reach_the_record(run: Run,
     )  # fmt: skip
     assert code == 0, err
     assert "Read edges from column 'payer' to column 'payee'." in err
-    assert "Column 'is_fraud' of the edge list looks like ground truth and is left out." in err
+    learn = "pass --learn-from is_fraud to learn from it"
+    assert f"Column 'is_fraud' of the edge list looks like ground truth and is left out; {learn}." in err
     assert "Column 'tx_id' only identifies rows and is left out." in err
     source = json.loads((tmp_path / "out" / "run.json").read_text())["request"]["source"]
     assert (source["weight_column"], source["category"], source["derive"]) == ("amount", ["channel"], "structure,sent")

@@ -185,3 +185,23 @@ def test_few_labels_give_no_estimate(fitted: CrossHCM) -> None:
     few = fitted.learn({node: "anomalous" if place < 2 else "normal" for place, node in enumerate(first)})
     words = few.learned_words or ""
     assert words.startswith("Learned from 2 anomalous and 4 normal nodes.") and "ROC-AUC" not in words
+
+
+def test_notices_about_labels_reach_the_list(fitted: CrossHCM, caplog: pytest.LogCaptureFixture) -> None:
+    first, notices = fitted.queue(3), list[str]()
+    fitted.learn({**dict.fromkeys(first, "confirmed"), "nobody": "confirmed"}, notices=notices)
+    assert notices[0] == "1 labeled node of 4 is not in the graph, such as 'nobody': left out."
+    remedy = "label some normal nodes too, for example with hopsight review"
+    assert notices[1] == f"All labels are anomalous: {remedy}. Until then the ranking is that without labels."
+    assert not caplog.text
+
+
+def test_probabilities_come_in_two_columns_after_learning(fitted: CrossHCM, taught: CrossHCM) -> None:
+    both = taught.predict_proba()
+    assert both.shape == (240, 2) and np.array_equal(both[:, 1], taught.probability_)
+    assert np.allclose(both.sum(axis=1), 1.0)
+    assert np.array_equal(taught.predict_proba(taught.graph_), both)
+    with pytest.raises(
+        ValueError, match="has learned from no labels of nodes, and a score is no probability: call learn"
+    ):
+        fitted.predict_proba()

@@ -124,9 +124,33 @@ def test_a_few_numbers_among_text_are_categories() -> None:
 def test_a_column_that_looks_like_ground_truth_is_left_out(name: str, values: Any) -> None:
     names, _, notices = encoded(name, values)
     assert names == []
-    assert notices == [
-        f"Column {name!r} looks like ground truth and is left out; pass label={name!r} to evaluate with it."
-    ]
+    evaluate = "" if "fraud" in values else f", or label={name!r} to evaluate with it"
+    learn = f"Column {name!r} looks like ground truth and is left out; pass learn_from={name!r} to learn from it"
+    assert notices == [f"{learn}{evaluate}."]
+
+
+def test_a_word_beside_blank_cells_under_the_name_of_a_case_is_ground_truth() -> None:
+    assert encoded("confirmed_case", ["confirmed", "", "", ""])[0] == []
+    assert encoded("confirmed_case", ["confirmed", "cleared", None, ""])[0] == []
+    assert encoded("email_confirmed", ["yes", "", "yes", ""])[0] != []
+    assert encoded("confirmed", ["yes", "no", "no", "no"])[0] != []
+
+
+def test_codes_of_mixed_form_are_text() -> None:
+    for name in ("PLZ", "where"):
+        names, _, notices = encoded(name, [*["01067", "20095"] * 9, "A-1010", "CH-8001"])
+        assert names == [f"{name}={value}" for value in ("01067", "20095", "A-1010", "CH-8001")] and not notices
+
+
+def test_few_rows_that_share_a_value_are_counted() -> None:
+    """Two of them may be one person."""
+    values = [f"DE{i:04}" for i in range(60)]
+    told = "; 4 rows share a value: 'Several tables' in the docs shows how to use that."
+    for name, why in (("IBAN", "has 58 different values (more than 50)"), ("iban_ref", "only identifies rows")):
+        _, _, notices = encoded(name, [*values[:58], values[0], values[1]])
+        assert notices == [f"Column {name!r} {why} and is left out{told}"]
+    assert not encoded("city", [value[:5] for value in values])[2]
+    assert encoded("town", values)[2][0].endswith("is left out.")
 
 
 def test_fractions_are_no_ground_truth_and_a_named_category_is_kept() -> None:
@@ -276,6 +300,9 @@ def test_a_text_that_differs_for_every_node_is_its_name() -> None:
     assert notices == ["Used column 'who' as the name of each node."]
     assert not any(name.startswith("who") for name in fields["attribute_names"])
     typed = node_fields(frame.columns, frame.__getitem__, 12, name_column="team", type_column="team", ignore=["who"])
+    names = [f"Firm {i % 57}" for i in range(60)]  # some have the same name
+    frame = pl.DataFrame({"IBAN": range(60), "Name 1": names, "x": [1, 2, 3] * 20})
+    assert node_fields(frame.columns, frame.__getitem__, 60, ignore=["IBAN"])["node_names"] == names
     assert typed["node_types"] == typed["node_names"] == ["a", "b", "c"] * 4
 
 

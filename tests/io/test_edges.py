@@ -38,8 +38,9 @@ def test_every_column_finds_its_place() -> None:
     assert list(found.numbers) == ["amount", "weight", "hot"]
     assert found.times["When"].to_list() == [1717176600.0, 1717200000.0, 1717286400.0]
     assert list(found.categories) == ["how"]
+    learn = "pass learn_from='label' to learn from it"
     assert notices == [
-        "Column 'label' of the edge list looks like ground truth and is left out.",
+        f"Column 'label' of the edge list looks like ground truth and is left out; {learn}.",
         "Column 'ref' only identifies rows and is left out.",
         "Column 'nothing' has no value at all and is left out.",
         "Read column 'weight' as the weight, 'When' as the time, 'amount' as the amount of each edge.",

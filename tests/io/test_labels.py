@@ -100,3 +100,10 @@ def test_a_list_of_nodes_has_a_column_or_one_node_per_line(graph: AttributedGrap
     file.write_text("node\n")
     with pytest.raises(ValueError, match="lists no nodes"):
         read_nodes(file, graph)
+
+
+def test_words_of_closed_cases_are_known_and_blank_cells_are_not_unsure(graph: AttributedGraph) -> None:
+    for good in ("cleared", "closed", "False_Positive"):
+        assert words(read_labels({"ann": "Confirmed", "7": good}, graph)) == {0: "anomalous", 2: "normal"}
+    found = read_labels({"ann": "confirmed", "=bob": "", "7": "pending"}, graph)
+    assert words(found) == {0: "anomalous"} and found.unsure.tolist() == [2]

@@ -193,6 +193,11 @@ def test_ends_that_are_not_clear_are_refused_with_advice_that_works() -> None:
     unclear = EdgeTable(pl.DataFrame(columns))
     with pytest.raises(ValueError, match="'kunde', 'zeuge', 'ort' may hold node ids: say source and target of the edg"):
         read_several(Description(nodes, {"repair": unclear}), notices=[])
+    shared = EdgeTable(pl.DataFrame({"person": ["p1", "p2"], "device_id": ["d1", "d1"]}))
+    with pytest.raises(
+        ValueError, match=r'write target_type = "device" below \[edges.uses\]; otherwise say target, the c'
+    ):
+        read_several(Description(nodes, {"uses": shared}), notices=[])
     clear = replace(unclear, source="kunde", target="ort")
     lines = read_several(Description(nodes, {"repair": clear}), notices=[])[1]
     assert lines[-1] == "repair: 2 edge rows, person ('kunde') to garage ('ort')"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -35,6 +36,8 @@ app.add_typer(data, name="data")
 DEBUG = "HOPSIGHT_DEBUG"
 INTERRUPTED = 130  # 128 + SIGINT
 GARBAGE = 10_000  # objects after which Python searches for garbage; imports alone would cause hundreds of searches
+SEVERAL = "; several tables are named in a file such as graph.toml: see Several tables in the docs"
+SUFFIX = re.compile(r"\.(csv|tsv|txt|parquet|xlsx|jsonl?)\b")
 CLICK_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
@@ -102,7 +105,8 @@ def _stopped_by(received: Sequence[int]) -> int:
 def _sentence(error: Exception) -> tuple[str, int]:
     """Return the error message and the exit code."""
     if isinstance(error, CLICK_ERROR):
-        return error.format_message() or "no command given; hopsight --help lists them", 2
+        said = error.format_message() or "no command given; hopsight --help lists them"
+        return f"{said}{SEVERAL if 'unexpected extra argument' in said and SUFFIX.search(said) else ''}", 2
     if isinstance(error, OSError):
         return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 2
     if isinstance(error, ValueError | MemoryError):
@@ -115,14 +119,16 @@ def _sentence(error: Exception) -> tuple[str, int]:
 def _spelled(name: str, value: object) -> str:
     """Write a parameter as an option of the command line.
 
-    >>> _spelled("memory_limit", None), _spelled("ignore", ["zip code"]), _spelled("directed", True)
-    ('--memory-limit', "--ignore 'zip code'", '--directed')
+    >>> _spelled("memory_limit", None), _spelled("ignore", ["zip code"]), _spelled("bipartite", False)
+    ('--memory-limit', "--ignore 'zip code'", '--one-kind')
     """
     commands = _command().commands.values()
     options = {each.name: each.opts[0] for each_command in commands for each in each_command.params}
     if name in _hyperparameters() - set(options):
         return f"--set {name}" if value is None else f"--set {name}={value}"
     flag = options.get(name, name)
+    if value is False:
+        return next(each.secondary_opts[0] for part in commands for each in part.params if each.name == name)
     if value is None or value is True:
         return flag
     return " ".join(f"{flag} {shlex.quote(str(each))}" for each in (value if isinstance(value, list) else [value]))

@@ -225,6 +225,20 @@ class Detector(ABC):
             embedding=self.embed(data) if return_emb else None,
         )
 
+    def predict_proba(self, graph: Any = None) -> FloatArray:
+        """Return the probabilities (normal, anomalous) of each node after learning from labels, as scikit-learn does.
+
+        They are those of the graph that the detector was fitted on, or of another one.
+        """
+        judged = self if graph is None else self.judge(graph)
+        chance = getattr(judged, "probability_", None)
+        if chance is None:
+            raise ValueError(
+                f"this {type(self).__name__} has learned from no labels of nodes, and a score is no probability: call "
+                "learn first (CrossHCM has it), or use decision_function"
+            )
+        return np.column_stack([1.0 - chance, chance])
+
     def to_frame(self) -> DataFrame:
         """Return one row per node, most anomalous first, with the columns of ``scores.csv`` (a polars DataFrame)."""
         self._check_fitted()

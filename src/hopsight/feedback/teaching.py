@@ -23,7 +23,7 @@ from hopsight.feedback.features import (
 from hopsight.feedback.learner import EDGES, NODES, Learned, learn
 from hopsight.feedback.reasons import LearnedReasons, given_away
 from hopsight.graph import AttributedGraph
-from hopsight.io.labels import Labels, read_labels
+from hopsight.io.labels import Labels, notice_one_kind, read_labels
 from hopsight.io.notices import notice
 from hopsight.metrics import ranking, ranks
 
@@ -53,7 +53,7 @@ def taught(
     notices
         List that receives the notices; without it, they are logged.
     """
-    known = labels if isinstance(labels, Labels) else read_labels(labels, graph)
+    known = labels if isinstance(labels, Labels) else read_labels(labels, graph, notices=notices)
     of_edges = known.noun == "edge"
     copied = copy.copy(detector) if of_edges else untaught(detector)
     if of_edges:
@@ -83,12 +83,7 @@ def _notice_doubts(known: Labels, notices: list[str] | None) -> None:
     if known.conflicts:
         rule = "the latest counts" if known.noun == "node" else "one that is anomalous once counts as anomalous"
         notice(f"{plural(known.conflicts, known.noun)} had contradictory labels; {rule}.", notices)
-    if known.positions.size and not known.both_kinds:
-        word = "anomalous" if known.anomalous.any() else "normal"
-        notice(
-            f"All labels are {word}: label some {known.noun}s of the other kind as well. The ranking stays as it was.",
-            notices,
-        )
+    notice_one_kind(known, notices)
 
 
 def features_of(detector: Any, graph: AttributedGraph, columns: Columns, default: FloatArray) -> Rows:

@@ -132,7 +132,8 @@ END_NAMES = (
 FEW_ROWS = 5  # below which a rule about values may hold by chance
 SHARED = 0.3  # of the values of two columns of text, if they name the same nodes
 MOST_LOOKED_AT = 20  # columns whose values are looked at
-Sample = Callable[[Sequence[str]], "pl.DataFrame"]
+HARDLY_REPEATED = 0.9  # share of different values among the rows of a column that numbers them
+Sample = Callable[..., "pl.DataFrame"]  # of Table.sample
 
 
 def find_ends(
@@ -193,26 +194,39 @@ def _first(names: Sequence[str], sample: Sample | None, joins: Callable[[], str]
         rest = [name for name in likely if not unlikely(name)]
         likely = rest if len(rest) > 1 else likely
     first = likely if len(likely) > 1 else list(names)
-    if rows is None or len(likely) < 2:
+    if sample is None or rows is None or len(likely) < 2:
         return first[0], first[1]
-    first = _without_row_numbers(first, rows)
+    first = _without_row_numbers(first, rows, sample)
     joined = None if joins is None else first_known(first, [normalized_name(joins())])
     if joined is not None:
         first = sorted((joined, next(name for name in first if name != joined)), key=first.index)
     return _apart(first, rows)
 
 
-def _without_row_numbers(names: list[str], rows: pl.DataFrame) -> list[str]:
-    """Return the columns that may hold ends: not one that differs in every row beside two columns of codes that do not.
+def _without_row_numbers(names: list[str], rows: pl.DataFrame, sample: Sample) -> list[str]:
+    """Return the columns that may hold ends: not one that hardly repeats beside two columns of codes that do.
 
     A code has a digit, and another character or many digits.
     """
     if rows.height < 2 * LEAST_ROWS:
         return names
     shown = rows.select(pl.col(name).cast(pl.String) for name in names if name in rows.columns)
-    unique = [each.name for each in shown if each.n_unique() == rows.height]
-    codes = [each.name for each in shown if rules.nearly_all(rules.filled(each).str.contains(r"\d.*\D|\D.*\d|\d{7}"))]
+    codes = [each.name for each in shown if rules.nearly_all(rules.filled(each).str.contains(r"\d.*\D|\D.*\d|\d{5}"))]
+    if len(codes) < 2:
+        return names
+    unique = [each.name for each in shown if _hardly_repeats(each) and _hardly_repeats(_copies(each.name, sample))]
     return [name for name in names if name not in unique] if len({*codes} - {*unique}) > 1 else names
+
+
+def _copies(name: str, sample: Sample) -> pl.Series:
+    """Return rows of a column in which a value is as often as in the whole table: among few rows, any may differ."""
+    return sample([name], copies=True)[name]
+
+
+def _hardly_repeats(values: pl.Series) -> bool:
+    """Return whether nearly every row has a value of its own."""
+    known = values.drop_nulls()
+    return known.n_unique() > HARDLY_REPEATED * len(known)
 
 
 def _apart(names: Sequence[str], rows: pl.DataFrame) -> tuple[str, str]:
@@ -266,8 +280,10 @@ def _may_be_ids(values: pl.Series) -> bool:
     if known.dtype == pl.String:
         if are_clocks(known) or _are_compact_dates(known.cast(pl.Float64, strict=False)):
             return False
+        if not (whole := known.cast(pl.Int64, strict=False)).null_count() and _are_moments(whole):
+            return False
         return not rules.are_written(known) or not bool(known.str.contains(r"[^\d+-]").any())
-    if known.dtype.is_numeric() and _are_compact_dates(known.cast(pl.Float64)):
+    if known.dtype.is_numeric() and (_are_compact_dates(known.cast(pl.Float64)) or _are_moments(known)):
         return False
     return not known.dtype.is_float() or bool((known == known.floor()).all())
 
@@ -289,7 +305,12 @@ def _check_matrix(names: Sequence[str], rows: pl.DataFrame) -> None:
         )
 
 
-_TIMELY = re.compile(r"^column\d+$|time|date|stamp|_at(_|$)|(^|_)(ts|epoch)(_|$)")  # names of UNIX times, or none
+_TIMELY = re.compile(  # names of UNIX times, or none
+    r"^column\d+$|time|date|stamp|_at(_|$)"
+    r"|(^|_)(ts|epoch|start|started|begin|began|beginn|first|last|end|ended|ende|seen|when)(_|$)"
+)
+RECENT = (1e9, 2.2e9)  # seconds from 2001 to 2039: in milliseconds, no phone number with a country code, EAN or ISBN
+LONGEST_SPAN = 1e9  # seconds, of times under any name
 
 
 @dataclass(frozen=True)
@@ -569,7 +590,7 @@ def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     dated = [name for name in moments if rules.is_time(frame[name])]
     numeric = [name for name in names if frame[name].dtype.is_numeric() or _are_figures(frame[name])]
     named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(numeric, TIME_NAMES)
-    return named or next((name for name in numeric if _TIMELY.search(name.lower()) and _are_unix(frame[name])), None)
+    return named or next((name for name in numeric if _is_unix_time(frame[name])), None)
 
 
 def _are_figures(column: pl.Series) -> bool:
@@ -578,6 +599,33 @@ def _are_figures(column: pl.Series) -> bool:
         return False
     words = rules.filled(column)
     return bool(len(words)) and not words.cast(pl.Float64, strict=False).null_count()
+
+
+def _is_unix_time(column: pl.Series) -> bool:
+    """Return whether numbers are UNIX times: called so, or hardly anything else."""
+    return (_TIMELY.search(normalized_name(column.name)) is not None and _are_unix(column)) or _are_moments(column)
+
+
+def _are_moments(column: pl.Series) -> bool:
+    """Return whether numbers that are not called like codes or amounts are UNIX times in a finer unit than seconds.
+
+    They are whole, and most of them differ. Ids of 19 digits look like nanoseconds, but not all of them end in zeros.
+
+    >>> [_are_moments(pl.Series(name, [1759708800033, 1759708800061])) for name in ("x", "tweet_id", "EAN", "Betrag")]
+    [True, False, False, False]
+    >>> [_are_moments(pl.Series("x", [number, number + 9])) for number in (4915112345678, 4006381333931, 1759708800)]
+    [False, False, False]
+    """
+    name = column.name
+    if is_code_name(name) or rules.is_row_id_name(name) or is_amount_name(name) or is_money_name(name):
+        return False
+    known, unit = column.drop_nulls(), number_unit(column)
+    if not column.dtype.is_integer() or unit in (None, "dates") or 2 * known.n_unique() < len(known):
+        return False
+    seconds = rules.in_seconds(known, unit)
+    span = float(seconds.max()) - float(seconds.min())  # type: ignore[arg-type]
+    are_round = unit != "nanoseconds" or bool((known % 1000 == 0).all())
+    return 0 < span < LONGEST_SPAN and are_round and bool(seconds.is_between(*RECENT).all())
 
 
 def _are_unix(column: pl.Series) -> bool:
@@ -609,7 +657,7 @@ def _is_left_out(column: pl.Series, notices: list[str] | None) -> bool:
     """Return whether a column looks like ground truth or only identifies rows, with a notice if so."""
     fractions = column.dtype.is_float() and bool((column != column.floor()).any())
     if rules.is_truth(column) and not fractions:
-        rules.leave_out(column.name, "of the edge list looks like ground truth", notices)
+        rules.leave_out_truth(column.name, "of the edge list ", notices)
         return True
     if is_row_id(column) and not is_amount_name(column.name):
         rules.leave_out(column.name, rules.ROW_ID, notices)
@@ -634,7 +682,7 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
         if found.time is None and first_known([name], TIME_NAMES):
             notice(f"Column {name!r} is not the time of each edge: it has times of day without a date.", notices)
         found.numbers[name] = _seconds_of_day(column, notices)
-    elif kind.is_numeric() and _TIMELY.search(name.lower()) and _are_unix(column):
+    elif kind.is_numeric() and _is_unix_time(column):
         _put_times(column, found, notices)
     elif kind == pl.Boolean or kind.is_numeric():
         found.numbers[name] = _finite(column.cast(pl.Float64))

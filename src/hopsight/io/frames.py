@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -91,11 +92,13 @@ class Table:
         cells = zip(*([row[place] for place in places] for row in rows), strict=True)
         return pl.DataFrame({n: pl.Series(list(c), dtype=pl.String) for n, c in zip(columns, cells, strict=False)})
 
-    def sample(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return some rows of these columns, the same ones in whatever order the rows are; of a text file as text."""
-        if self.rows is None:
-            return self._rows_of_text(columns, columns, _few)
-        return _few(self.rows.select(columns))
+    def sample(self, columns: Sequence[str], *, copies: bool = False) -> pl.DataFrame:
+        """Return some rows of these columns, the same ones in whatever order the rows are; of a text file as text.
+
+        With ``copies``, a row that is taken is taken as often as it occurs, and up to 10,000 are.
+        """
+        use = partial(_few, copies=copies)
+        return self._rows_of_text(columns, columns, use) if self.rows is None else use(self.rows.select(columns))
 
     def _rows_of_text(self, columns: Sequence[str], text: Sequence[str], use: Callable[[pl.LazyFrame], Any]) -> Any:
         """Use the rows with the types of the first ones or, where a later row does not fit, as text."""
@@ -109,13 +112,13 @@ class Table:
         return None
 
 
-def _few(rows: pl.LazyFrame) -> pl.DataFrame:
-    """Return all rows if they are few, and otherwise different ones: those whose hashes are smallest."""
+def _few(rows: pl.LazyFrame, *, copies: bool) -> pl.DataFrame:
+    """Return all rows if they are few, and otherwise those whose hashes are smallest: different ones, or all copies."""
     row, key = "\0row", "\0hash"
     rows = rows.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     rows = rows.with_columns(pl.struct(pl.all()).hash().alias(key)).with_row_index(row)
     found = rows.bottom_k(FEW, by=key).sort(row).collect(engine="streaming")
-    if found.height > HEAD:
+    if found.height > HEAD and not copies:
         found = found.unique(key, keep="first", maintain_order=True)
         found = found.filter(pl.col(key) <= found[key].bottom_k(HEAD).max())
     return found.drop(row, key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,15 +25,18 @@ from hopsight.system.lazy_polars import pl
 VERDICTS = ("anomalous", "normal", "unsure")
 ANOMALOUS = frozenset(
     ("anomalous", "anomaly", "1", "true", "yes", "y", "fraud", "fraudulent", "bad", "suspicious", "positive", "illicit",
-     "spam", "scam", "banned", "abuse", "betrug", "ja", "fraude")
+     "spam", "scam", "banned", "abuse", "confirmed", "confirmed case", "true positive", "tp", "sar", "chargeback",
+     "betrug", "ja", "bestätigt", "fraude")
 )  # fmt: skip
 NORMAL = frozenset(
     ("normal", "0", "false", "no", "n", "ok", "good", "legit", "legitimate", "licit", "negative", "clean", "genuine",
-     "benign", "honest", "ordinary", "nein")
+     "benign", "honest", "ordinary", "cleared", "closed", "dismissed", "unfounded", "false positive", "false alarm",
+     "fp", "nein", "entlastet", "unbegründet", "fehlalarm")
 )  # fmt: skip
-UNKNOWN = frozenset(
-    ("", "unsure", "unknown", "none", "null", "nan", "na", "n/a", "-1", "?", "pending", "open", "undecided", "tbd",
-     "in review", "under review", "not reviewed", "unreviewed", "unlabeled")
+BLANK = frozenset(("", "none", "null", "nan", "na", "n/a", "-1"))  # nobody has judged
+UNKNOWN = BLANK | frozenset(
+    ("unsure", "unknown", "?", "pending", "open", "undecided", "tbd", "in review", "under review", "not reviewed",
+     "unreviewed", "unlabeled")
 )  # fmt: skip
 
 
@@ -46,7 +49,7 @@ class Labels:
     positions, anomalous
         Positions of the labeled nodes or edges, in ascending order, and which of them are anomalous.
     unsure
-        Positions of those whose label is blank or unsure although they are listed.
+        Positions of those whose label is a word that says neither, such as unsure or pending.
     conflicts
         Number of nodes or edges that were listed with different labels: the latest counts for a node, and an edge is
         anomalous if one of its rows is.
@@ -69,7 +72,9 @@ class Labels:
         return bool(self.anomalous.any() and not self.anomalous.all())
 
 
-def read_labels(source: Any, graph: AttributedGraph, anomalous_value: object = None) -> Labels:
+def read_labels(
+    source: Any, graph: AttributedGraph, anomalous_value: object = None, notices: list[str] | None = None
+) -> Labels:
     """Return the labels of nodes or edges.
 
     Parameters
@@ -85,6 +90,8 @@ def read_labels(source: Any, graph: AttributedGraph, anomalous_value: object = N
         The graph that the nodes and edges belong to.
     anomalous_value
         The label that means anomalous, if that cannot be guessed; any other label then means normal.
+    notices
+        List that receives the notices; without it, they are logged.
 
     Raises
     ------
@@ -97,7 +104,7 @@ def read_labels(source: Any, graph: AttributedGraph, anomalous_value: object = N
     >>> path = AttributedGraph.from_edges([0, 1], [1, 2], np.zeros((3, 1)), node_ids=["ann", "bob", "cy"])
     >>> found = read_labels({"cy": "fraud", "ann": "regular", "bob": ""}, path)
     >>> found.positions.tolist(), found.anomalous.tolist(), found.unsure.tolist()
-    ([0, 2], [False, True], [1])
+    ([0, 2], [False, True], [])
     >>> read_labels({("bob", "ann"): 1, ("bob", "cy"): 0}, path).anomalous.tolist()
     [True, False]
     """
@@ -119,17 +126,15 @@ def read_labels(source: Any, graph: AttributedGraph, anomalous_value: object = N
         sentence = f"{plural(len(missing), f'labeled {noun}')} of {len(pairs):,} {are}"
         if 2 * len(missing) >= len(pairs):
             raise ValueError(f"{sentence}; correct or remove them")
-        notice(f"{sentence}: left out.", None)
-    means = meaning_of(set(words), anomalous_value)
-    flags = np.array([int(means.get(word, -1)) for word in words], dtype=np.int64)
+        notice(f"{sentence}: left out.", notices)
+    flags = _flags(words, anomalous_value)
     return _merged(np.array(places, dtype=np.int64), flags, of_edges=of_edges)
 
 
 def _of_column(column: Aside, name: str, graph: AttributedGraph, anomalous_value: object) -> Labels:
     """Return the labels in a column that a graph keeps aside."""
     words = [label_word(word) for word in column.words]
-    means = meaning_of(set(words), anomalous_value)
-    flags = np.array([int(means.get(word, -1)) for word in words], dtype=np.int64)[column.codes]
+    flags = _flags(words, anomalous_value)[column.codes]
     of_edges = column.rows.ndim == 2
     places = column.rows
     if of_edges:
@@ -140,8 +145,14 @@ def _of_column(column: Aside, name: str, graph: AttributedGraph, anomalous_value
     return replace(_merged(places, flags, of_edges=of_edges), name=name)
 
 
+def _flags(words: Sequence[str], anomalous_value: object) -> NDArray[np.int64]:
+    """Return what each word means: 1 anomalous, 0 normal, -1 unsure, -2 nothing."""
+    means = meaning_of(set(words), anomalous_value)
+    return np.array([-2 if word in BLANK else int(means.get(word, -1)) for word in words], dtype=np.int64)
+
+
 def _merged(places: NDArray[np.int64], flags: NDArray[np.int64], *, of_edges: bool) -> Labels:
-    """Return one label per node or edge, given its labels in order: 1 anomalous, 0 normal, -1 unknown."""
+    """Return one label per node or edge, given its labels in order, as :func:`_flags` returns them."""
     order = np.lexsort([np.arange(places.size), places])
     ordered, sorted_flags = places[order], flags[order]
     first = np.flatnonzero(np.diff(ordered, prepend=-1))
@@ -154,14 +165,14 @@ def _merged(places: NDArray[np.int64], flags: NDArray[np.int64], *, of_edges: bo
     one_each, conflicts = ordered[first], int(((highest == 1) & (lowest == 0)).sum())
     known = label >= 0
     noun = "edge" if of_edges else "node"
-    return Labels(one_each[known], label[known] == 1, one_each[~known], conflicts, noun=noun)
+    return Labels(one_each[known], label[known] == 1, one_each[label == -1], conflicts, noun=noun)
 
 
 def label_word(label: object) -> str:
-    """Return a label as a word in lower case: 1, 1.0 and True are alike, and so are None and blank.
+    """Return a label as words in lower case: 1, 1.0 and True are alike, and so are None and blank.
 
-    >>> [label_word(label) for label in (True, 1.0, " Fraud ", None, float("nan"))]
-    ['1', '1', 'fraud', '', 'nan']
+    >>> [label_word(label) for label in (True, 1.0, " Fraud ", "FALSE_POSITIVE", None, float("nan"))]
+    ['1', '1', 'fraud', 'false positive', '', 'nan']
     """
     if label is None:
         return ""
@@ -169,7 +180,7 @@ def label_word(label: object) -> str:
         return str(int(label))
     if isinstance(label, float | np.floating) and np.isfinite(label) and label == int(label):
         return str(int(label))
-    word = str(label).strip().casefold()
+    word = str(label).strip().casefold().replace("_", " ")
     return word[:-2] if word in ("1.0", "0.0", "-1.0") else word
 
 
@@ -178,6 +189,8 @@ def meaning_of(words: set[str], anomalous_value: object = None) -> dict[str, boo
 
     >>> meaning_of({"fraud", "regular", "pending"}), meaning_of({"a", "b"}, "b"), meaning_of({"oszustwo", "w porządku"})
     ({'fraud': True, 'regular': False}, {'a': False, 'b': True}, {'oszustwo': True, 'w porządku': False})
+    >>> meaning_of({"confirmed", "false positive", ""})
+    {'confirmed': True, 'false positive': False}
     """
     found = sorted(words - UNKNOWN)
     if anomalous_value is not None:
@@ -189,6 +202,8 @@ def meaning_of(words: set[str], anomalous_value: object = None) -> dict[str, boo
         return {word: word == wanted for word in found}
     if all(word in ANOMALOUS or word in NORMAL for word in found):
         return {word: word in ANOMALOUS for word in found}
+    if len(found) == 1 and SUSPICION.match(found[0]):
+        return {found[0]: True}
     asked = f"say which one means anomalous with {option('anomalous_value')}"
     if len(found) != 2:
         some = ", ".join([*(shortened(word) for word in found[:4]), *(["…"] if len(found) > 4 else [])])
@@ -261,10 +276,20 @@ def count_words(labels: Labels) -> str:
     """Say how many labels of each kind there are.
 
     >>> count_words(Labels(np.array([3, 4, 9]), np.array([True, False, False]), np.zeros(0, dtype=np.int64)))
-    '1 anomalous, 2 normal, 0 unsure'
+    '1 anomalous, 2 normal'
     """
     n_anomalous = int(labels.anomalous.sum())
-    return f"{n_anomalous:,} anomalous, {labels.anomalous.size - n_anomalous:,} normal, {labels.unsure.size:,} unsure"
+    unsure = f", {labels.unsure.size:,} unsure" if labels.unsure.size else ""
+    return f"{n_anomalous:,} anomalous, {labels.anomalous.size - n_anomalous:,} normal{unsure}"
+
+
+def notice_one_kind(labels: Labels, notices: list[str] | None) -> None:
+    """Give notice of labels that are all of one kind, from which nothing is learned."""
+    if labels.positions.size and not labels.both_kinds:
+        word, other = ("anomalous", "normal") if labels.anomalous.any() else ("normal", "anomalous")
+        how = ", for example with hopsight review" if labels.noun == "node" else ""
+        remedy = f"label some {other} {labels.noun}s too{how}"
+        notice(f"All labels are {word}: {remedy}. Until then the ranking is that without labels.", notices)
 
 
 def _pairs(source: Any, graph: AttributedGraph, anomalous_value: object) -> Iterable[tuple[Hashable, Any]]:

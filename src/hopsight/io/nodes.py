@@ -38,6 +38,7 @@ from hopsight.system.lazy_polars import pl
 
 SPARSE_BELOW = 0.1  # share of nonzero cells below which a large matrix is kept sparse
 SPARSE_CELLS = 1_000_000
+MOST_SHARED = 0.2  # share of rows with the value of another in a column that says who belongs together
 MOST_LISTED = 5  # columns that one notice names
 NO_ATTRIBUTES = "there is no attribute column; every node needs at least one number or category"
 LABELS = {"false": 0, "true": 1, "no": 0, "yes": 1, "0": 0, "1": 1, "0.0": 0, "1.0": 1}
@@ -152,13 +153,14 @@ def plan_column(
     elif kind != pl.Boolean and not kind.is_numeric():
         reason = f"holds neither numbers nor text but {kind}"
     if reason is not None:
-        rules.leave_out(name, reason, notices)
+        rules.leave_out(name, reason, notices, _shared(as_words(column)) if reason == rules.ROW_ID else "")
         return None
     if how != "vectors" and rules.is_truth(column):
         known = column.str.strip_chars().cast(pl.Float64, strict=False) if how == "text" else _numbers(column, how)[0]
         if rules.are_whole(known):  # also 1, 0 and "unknown"; fractions are no labels: a column y may be a coordinate
-            advice = f"; pass {option('label', name)} to evaluate with it"
-            rules.leave_out(name, "looks like ground truth", notices, advice)
+            can_evaluate = rules.filled(column.cast(pl.String)).str.to_lowercase().is_in([*LABELS]).all()
+            advice = f", or {option('label', name)} to evaluate with it" if can_evaluate else ""
+            rules.leave_out_truth(name, "", notices, advice)
             return None
     if how == "text":
         how = "categories" if is_coded else rules.text_kind(column, notices)
@@ -215,7 +217,8 @@ def _plan_categories(
     own = [MISSING_CATEGORY] if rules.are_many_empty(n_empty, len(words)) else []
     n_values = len(counts) + len(own)
     if n_values > MAX_CATEGORIES and not declared:
-        rules.leave_out(name, f"has {n_values:,} different values (more than {MAX_CATEGORIES})", notices)
+        reason = f"has {n_values:,} different values (more than {MAX_CATEGORIES})"
+        rules.leave_out(name, reason, notices, _shared(words))
         return None
     if n_empty:
         rules.check_missing(words.is_null(), name, missing)
@@ -223,6 +226,14 @@ def _plan_categories(
         notice(f"Column {name!r}: gave {plural(n_empty, 'empty cell')} {given}.", notices)
     values = sorted({*values, *own})
     return Plan(name, "categories", [f"{name}={value}" for value in values], values)
+
+
+def _shared(words: pl.Series) -> str:
+    """Return what to say of a column in which a few rows have the value of another, such as an IBAN."""
+    n_shared = int(words.drop_nulls().is_duplicated().sum())
+    if not 0 < n_shared <= MOST_SHARED * len(words):
+        return ""
+    return f"; {n_shared:,} rows share a value: 'Several tables' in the docs shows how to use that"
 
 
 def encode_column(column: pl.Series, plan: Plan, types: Sequence[str] | None = None) -> Any:
@@ -443,15 +454,20 @@ def with_unknown(
 
 
 def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notices: list[str] | None) -> str | None:
-    """Return the first column of text that is different for every node: it says who they are, not how they are."""
+    """Return the first column of text that is different for every node: it says who they are, not how they are.
+
+    One that is called so may repeat if it has too many values to be a category.
+    """
     for name in sorted(names, key=lambda name: normalized_name(name) not in NAME_NAMES):
-        values = column(name)
-        least = 2 if normalized_name(name) in NAME_NAMES else LEAST_ROWS
+        values, is_called = column(name), normalized_name(name) in NAME_NAMES
+        least = 2 if is_called else LEAST_ROWS
         is_text = (
             values.dtype == pl.String and len(values) >= least and not (is_row_id_name(name) or is_code_name(name))
         )
-        is_unique = is_text and not values.null_count() and values.n_unique() == len(values)
-        if is_unique and not _are_values(values) and not _are_sentences(values):
+        n_values = values.n_unique() if is_text else 0
+        is_unique = is_text and not values.null_count() and n_values == len(values)
+        is_name = is_called and n_values > max(MAX_CATEGORIES, len(values) / 2)
+        if (is_unique or is_name) and not _are_values(values) and not _are_sentences(values):
             notice(f"Used column {name!r} as the name of each node.", notices)
             return name
     return None

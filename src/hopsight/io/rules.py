@@ -15,12 +15,16 @@ _TRUTH = re.compile(
     r"(is_)?(flagged_)?(fraud|fraudulent|anomaly|anomalous|outlier|attack|laundering|money_laundering|suspicious|"
     r"phishing|scam|malicious|malware|spam|illicit)(_(type|category|cat|flag|label))?"
 )
+_CASE = re.compile(
+    r"(is_)?confirmed|((is|known|confirmed|past|prior)_)+case|case_(outcome|result|verdict)|verdict|bestätigter_fall"
+)
 SUSPICION = re.compile(  # stems in common languages; the words for yes and no are in as many
     "fraud|frode|betrug|bedrog|oszust|estaf|suspe|sospe|sospet|verd[aä]cht|scam|laundering|мошен|欺诈|詐欺|사기"
 )
 CODE_WORDS = {
     "id", "ids", "account", "acct", "iban", "imei", "imsi", "msisdn", "phone", "telephone", "mobile", "telefon", "tel",
     "port", "zip", "zipcode", "postcode", "plz", "code", "number", "ref", "reference", "block", "blockno", "nonce",
+    "ean", "isbn", "gtin", "barcode", "sku",
 }  # fmt: skip
 WEIGHT_NAMES = ("hopsight_weight", "weight", "weights", "edge_weight")
 TIME_NAMES = (
@@ -30,11 +34,15 @@ TIME_NAMES = (
 STATUS_NAMES = ("status", "state", "statut", "estado", "stato", "zustand", "buchungsstatus")
 VOID = {
     "cancelled", "canceled", "failed", "declined", "rejected", "refused", "void", "voided", "aborted", "expired",
-    "storniert", "abgelehnt", "fehlgeschlagen", "annulé", "annulée", "refusé", "refusée", "échoué", "cancelado",
-    "cancelada", "anulado", "anulada", "rechazado", "rechazada", "annullato", "annullata", "rifiutato", "rifiutata",
+    "reverted", "reversed", "not executed", "storno", "storniert", "abgelehnt", "fehlgeschlagen", "annulé", "annulée",
+    "refusé", "refusée", "échoué", "cancelado", "cancelada", "anulado", "anulada", "rechazado", "rechazada",
+    "annullato", "annullata", "rifiutato", "rifiutata",
 }  # fmt: skip
 TYPE_NAMES = ("hopsight_type", "node_type")
-NAME_NAMES = ("hopsight_name", "name", "full_name", "display_name", "title")
+NAME_NAMES = (
+    "hopsight_name", "name", "full_name", "display_name", "title", "name_1", "name1", "username", "user_name",
+    "company", "company_name", "firma", "firmenname", "nachname", "nom", "nombre", "razón_social", "ragione_sociale",
+)  # fmt: skip
 FEWEST_ROWS = 3  # of a table in which an id that differs in every row identifies rows
 LEAST_ROWS = 10  # of a table in which a column of different texts is a column of names
 _ROW_ID = re.compile(
@@ -64,7 +72,11 @@ def normalized_name(name: str) -> str:
 def is_truth(column: pl.Series) -> bool:
     """Return whether a column is called like ground truth, or like a suspicion and has at most two values.
 
+    Called like a case, it also has blank cells: of most nodes nothing is known.
+
     >>> import polars as pl
+    >>> is_truth(pl.Series("confirmed_case", ["confirmed", ""])), is_truth(pl.Series("confirmed", ["yes", "no"]))
+    (True, False)
     >>> is_truth(pl.Series("Fraude avérée", ["Oui", "Non", None])), is_truth(pl.Series("fraud team", ["a", "b", "c"]))
     (True, False)
     >>> [is_truth(pl.Series(name, [5, 6])) for name in ("Label", "label_source", "isFraud", "Laundering_type", "labor")]
@@ -73,9 +85,11 @@ def is_truth(column: pl.Series) -> bool:
     known = normalized_name(column.name)
     if known in TRUTH_NAMES or known.startswith("label_") or _TRUTH.fullmatch(known) is not None:
         return True
-    if SUSPICION.search(column.name.lower()) is None or column.dtype.is_nested():
+    is_case = _CASE.fullmatch(known) is not None
+    if not (is_case or SUSPICION.search(column.name.lower())) or column.dtype.is_nested():
         return False
-    return (filled(column) if column.dtype == pl.String else column.drop_nulls()).n_unique() <= 2
+    values = filled(column) if column.dtype == pl.String else column.drop_nulls()
+    return values.n_unique() <= 2 and (not is_case or 0 < len(values) < len(column))
 
 
 def is_row_id_name(name: str) -> bool:
@@ -547,7 +561,7 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
         return "numbers"
     if words.str.to_lowercase().is_in([*BOOLEANS]).all():
         return "booleans"
-    if words.str.contains(rf"{_PHONE}|^[\d ]+$" if is_code_name(column.name) else _PHONE).all():
+    if is_code_name(column.name) or words.str.contains(_PHONE).all() or are_codes(words.filter(numbers)):
         return "categories"
     plain = plain_numbers(words)
     written = {kind: plain.str.contains(_pattern(mark)) for kind, mark in WRITTEN.items()}
@@ -708,11 +722,18 @@ def notice_void(column: pl.Series, notices: list[str] | None) -> None:
     if column.dtype != pl.String or normalized_name(column.name).split("_")[-1] not in STATUS_NAMES:
         return
     words = column.str.strip_chars()
-    void = words.filter(words.str.to_lowercase().is_in([*VOID]).fill_null(False)).unique().sort().to_list()
+    plain = words.str.to_lowercase().str.replace_all("_", " ", literal=True)
+    void = words.filter(plain.is_in([*VOID]).fill_null(False)).unique().sort().to_list()
     if void:
         advice = option("ignore", [f"{column.name}={value}" for value in void])
         called = " or ".join(map(repr, void))
         notice(f"Rows with {column.name} {called} count like others; pass {advice} to leave them out.", notices)
+
+
+def leave_out_truth(name: str, which: str, notices: list[str] | None, advice: str = "") -> None:
+    """Give notice that a column looks like ground truth, and what it is good for."""
+    learn = f"; pass {option('learn_from', name)} to learn from it"
+    leave_out(name, f"{which}looks like ground truth", notices, learn + advice)
 
 
 def leave_out(name: str, reason: str, notices: list[str] | None, advice: str = "") -> None:

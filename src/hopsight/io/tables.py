@@ -454,7 +454,7 @@ class NodeRows:
             more = f", {n_more:,} in edges only" if n_more else ""
             table = f"id {self.id_name!r}, {n_joined:,} of them in edges{more}"
         labels = ", with labels" if "labels" in self.fields else ""
-        listed = f": {', '.join(used[:SHOWN])}{', …' if len(used) > SHOWN else ''}" if used else ""
+        listed = f": {'; '.join(used[:SHOWN])}{'; …' if len(used) > SHOWN else ''}" if used else ""
         counted = f"{plural(len(self.ids), 'node')} ({table}){labels}"
         return f"{kind}: {counted}, {plural(len(used), 'attribute')}{listed}"
 
@@ -572,12 +572,14 @@ class Joins:
             column = f"column {values.name!r} of the edges {name!r}"
             if kind is None:
                 held = " or ".join(map(repr, self._held(values)))
-                raise ValueError(
-                    f"{column} may hold ids of type {held}: say {end}_type"
-                    if held
-                    else f"no node table has the ids in "
-                    f"{column}, such as {shortened(values[0])}: say {end}, the column to read, or {end}_type"
-                )
+                if not held:
+                    kind = re.sub(r"[_ -]?(id|no|nr|number|uuid|key)$", "", values.name, flags=re.IGNORECASE) or "other"
+                    line = f"if they are a type without a table, write {end}_type = {json.dumps(kind)}"
+                    raise ValueError(
+                        f"no node table has the ids in {column}, such as {shortened(values[0])}: {line} below "
+                        f"[edges.{name}]; otherwise say {end}, the column to read"
+                    )
+                raise ValueError(f"{column} may hold ids of type {held}: say {end}_type")
             if kind not in self.nodes and get_close_matches(kind, self.nodes, cutoff=MISSPELLED):  # it needs no table
                 near = suggest(kind, [*self.nodes])
                 raise ValueError(f"{end}_type of the edges {name!r}: there is no table of nodes of type {kind!r}{near}")

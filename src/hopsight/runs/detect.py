@@ -27,7 +27,7 @@ from hopsight.io.notices import collected
 from hopsight.io.sources import TABLE_SUFFIXES
 from hopsight.metrics import ranks
 from hopsight.runs.console import Progress
-from hopsight.runs.folder import OVER_TIME, Claim, Stages, checksums, claim, detector_name, read_record
+from hopsight.runs.folder import OVER_TIME, RECORD, Claim, Stages, checksums, claim, detector_name, read_record
 from hopsight.runs.memory import check_need, expected_need, limited, parse_size
 from hopsight.runs.request import Request, Source, make_detector
 from hopsight.runs.results import REPLACED, Result, now, record_of, write_results
@@ -213,10 +213,12 @@ def read_with_labels(request: Request) -> tuple[AttributedGraph, Labels | None]:
     """Return the graph, and the labels to learn from; a column of labels is never an attribute."""
     if request.learn_from is None:
         return request.source.read_ranked(), None
-    from hopsight.io.labels import read_labels
+    from hopsight.io.labels import notice_one_kind, read_labels
 
     graph = request.source.read_ranked(None if request.learns_from_file else request.learn_from)
-    return graph, read_labels(request.learn_from, graph, request.anomalous_value)
+    labels = read_labels(request.learn_from, graph, request.anomalous_value)
+    notice_one_kind(labels, None)  # before the fit, which may take long
+    return graph, labels
 
 
 def _nodes(path: str | None, graph: AttributedGraph) -> NDArray[np.int64] | None:
@@ -254,7 +256,8 @@ def score(
     """Score a graph with a saved model and write the same files as a detection.
 
     ``model_path`` is the folder that ``save`` wrote, or the folder of a finished run. The threshold is the one the
-    model was fitted with. ``top`` is the number of nodes to explain. With ``csv``, long tables are also CSV files.
+    model was fitted with, and the graph is read like that of the run where ``source`` does not say how. ``top`` is the
+    number of nodes to explain. With ``csv``, long tables are also CSV files.
     """
     from hopsight.detectors.storage import load_detector
 
@@ -265,11 +268,15 @@ def score(
         raise ValueError(f"{model_path} is a run over time: pass new events to hopsight watch {model_path}")
     inside = model_path / "model"
     if inside.is_dir():
-        read_record(model_path)  # a run that was killed while it replaced another is none
+        before = read_record(model_path)  # a run that was killed while it replaced another is none
+    else:
+        beside = model_path.resolve().parent / RECORD
+        before = read_record(beside) if model_path.name == "model" and beside.is_file() else {}
     model = load_detector(inside if inside.is_dir() else model_path)
     with claim(folder, REPLACED) as claimed, collected(show.say) as warnings:
         started = now()
         with stages.stage("load"):
+            source = _read_like(source, before)
             graph = source.read_ranked()
         show.say(read_sentence(graph))
         with stages.stage("score"):
@@ -287,6 +294,15 @@ def score(
         reasons = write_results(claimed.staging, graph, judged, top, record, stages, csv=csv)
         claimed.publish()
     return Result.of(folder, graph, judged, record, reasons)
+
+
+def _read_like(source: Source, record: Mapping[str, Any]) -> Source:
+    """Return a source with the options of a finished run, of a detection or scores, where it has none of its own."""
+    request = record.get("request")
+    asked: Mapping[str, Any] = request if isinstance(request, dict) else record
+    if "source" not in asked:
+        return source
+    return source.read_like(Source.from_record(asked["source"]), asked.get("learn_from"))
 
 
 def rerun(record_path: Path, folder: Path | None = None, *, progress: Progress | None = None) -> Result:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
@@ -13,10 +13,14 @@ from hopsight.checks import Refusal, check_choice, option, suggest
 from hopsight.detectors import get_detector
 from hopsight.graph import AttributedGraph
 from hopsight.io.notices import notice
-from hopsight.io.rules import MISSING
+from hopsight.io.rules import MISSING, rows_ignored
 from hopsight.io.typed import default_type, has_several, types_of, view
 
 OPTIONS = ("seed", "device")  # fields that have their own option
+PLACES = ("path", "nodes", "data_dir")  # fields of a source that say where it is, not how to read it
+OF_NODES = ("label", "id_column", "type_column", "name_column")  # fields that name columns of the node table
+LISTS = ("ignore", "category")
+MAY_LACK = ("label", "name_column")  # columns that another table need not have
 KINDS: dict[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
 
 
@@ -53,7 +57,7 @@ class Source:
         try:
             folder = record["data_dir"]
             exists = folder is not None and Path(folder).is_dir()
-            lists = {name: tuple(record.get(name, ())) for name in ("ignore", "category")}
+            lists = {name: tuple(record.get(name, ())) for name in LISTS}
             return cls(**{**record, **lists, "data_dir": folder if exists else None})
         except (KeyError, TypeError) as error:
             raise _unrepeatable(error) from None
@@ -79,6 +83,52 @@ class Source:
         kind = default_type(graph)
         notice(f"Ranked type {kind!r} of {', '.join(types_of(graph))}; pass {option('rank')} for another.", None)
         return view(graph, kind)
+
+    def read_like(self, other: Source, learned_from: str | None = None) -> Self:
+        """Return this source with the options of another where it has none of its own, and say which.
+
+        A column that ``other`` learned from is left out.
+        """
+        edges, nodes = self._columns(other)
+        if not edges:
+            return self
+        default, names = type(self)(), [*edges, *nodes]
+        found: dict[str, Any] = {}
+        for each in dataclasses.fields(self):
+            name, value = each.name, getattr(other, each.name)
+            if name == "ignore" and learned_from in names:
+                value = (*value, learned_from)
+            known = nodes if name in OF_NODES else names
+            if isinstance(value, tuple):
+                value = tuple(one for one in value if one in known or one in rows_ignored(value, edges))
+            is_column = name in MAY_LACK and isinstance(value, str)
+            if name not in PLACES and getattr(self, name) == getattr(default, name) != value:
+                if (is_column and value not in known) or (name in OF_NODES and not nodes):
+                    continue
+                found[name] = value
+        if found:
+            said = (
+                option("no_header", True) if name == "header" else option(name, [*value] if name in LISTS else value)
+                for name, value in found.items()
+            )
+            notice(f"Read as in the run of this model: {', '.join(said)}.", None)
+        return dataclasses.replace(self, **found)
+
+    def _columns(self, other: Source) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the columns of the edge table and of the node table, none where there is no table."""
+        from hopsight.io.frames import open_table
+        from hopsight.io.sources import TABLE_SUFFIXES, is_source, reading, resolve
+        from hopsight.io.tables import find_nodes
+
+        place = resolve(self.path) if self.path is not None and is_source(self.path) else None
+        if place is None or (isinstance(place, Path) and not place.name.lower().endswith(TABLE_SUFFIXES)):
+            return (), ()
+        with reading(place):
+            header = other.header if self.header is None else self.header
+            edges = open_table(place, header=header, notices=[]).names
+        nodes = resolve(self.nodes) if self.nodes else find_nodes(place) if isinstance(place, Path) else None
+        with reading(nodes):
+            return edges, () if nodes is None else open_table(nodes, notices=[]).names
 
     def files(self) -> list[str]:
         """Return the absolute paths of the files that are read."""
