@@ -309,6 +309,8 @@ _TIMELY = re.compile(  # names of UNIX times, or none
     r"^column\d+$|time|date|stamp|_at(_|$)"
     r"|(^|_)(ts|epoch|start|started|begin|began|beginn|first|last|end|ended|ende|seen|when)(_|$)"
 )
+_CLOCK = re.compile("time|clock|hour|zeit|heure|hora|ora$|tijd|godzina|время|时间|時刻|시간")  # of a time of day
+_LASTING = re.compile("duration|elapsed|length|dauer|durée|duración|durata|длительность|时长")  # of how long it took
 RECENT = (1e9, 2.2e9)  # seconds from 2001 to 2039: in milliseconds, no phone number with a country code, EAN or ISBN
 LONGEST_SPAN = 1e9  # seconds, of times under any name
 
@@ -568,9 +570,13 @@ def edge_columns(
 
 
 def _without_far_times(found: EdgeColumns, column: pl.Series, notices: list[str] | None) -> pl.Series:
-    """Return times without those far outside the span of 90% of them, such as 1900-01-01 and 9999-12-31."""
+    """Return times without those far outside the span of 90% of them, such as 1900-01-01 and 9999-12-31.
+
+    The first and the last time, which may be such a placeholder of many rows, do not count in that span.
+    """
     seconds = found.times[column.name]
-    known = seconds.drop_nulls()
+    between = seconds.filter((seconds > seconds.min()) & (seconds < seconds.max()))
+    known = between if len(between) else seconds.drop_nulls()
     low, high = known.quantile(0.05, "higher"), known.quantile(0.95, "lower")
     if low is None or high is None:
         return seconds
@@ -588,29 +594,35 @@ def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     """Return the column with the times of edges: of dates, called so, or of UNIX seconds; None without any."""
     moments = [name for name in names if not isinstance(frame[name].dtype, pl.Duration)]
     dated = [name for name in moments if rules.is_time(frame[name])]
-    numeric = [name for name in names if frame[name].dtype.is_numeric() or _are_figures(frame[name])]
-    named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(numeric, TIME_NAMES)
-    return named or next((name for name in numeric if _is_unix_time(frame[name])), None)
+    numeric = {name: figures for name in names if (figures := _figures(frame[name])) is not None}
+    named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known([*numeric], TIME_NAMES)
+    return named or next((name for name, figures in numeric.items() if _is_unix_time(figures)), None)
 
 
-def _are_figures(column: pl.Series) -> bool:
-    """Return whether a column is called like a time and holds numbers as text, as a table with types may."""
-    if column.dtype != pl.String or first_known([column.name], TIME_NAMES) is None:
-        return False
+def _figures(column: pl.Series) -> pl.Series | None:
+    """Return the numbers of a column, also of text that holds nothing else but a few words; None of another one."""
+    if column.dtype.is_numeric():
+        return column
+    if column.dtype != pl.String:
+        return None
     words = rules.filled(column)
-    return bool(len(words)) and not words.cast(pl.Float64, strict=False).null_count()
+    whole = words.cast(pl.Int64, strict=False)
+    numbers = words.cast(pl.Float64, strict=False) if whole.null_count() else whole
+    return numbers if rules.nearly_all(numbers.is_not_null()) else None
 
 
 def _is_unix_time(column: pl.Series) -> bool:
-    """Return whether numbers are UNIX times: called so, or hardly anything else."""
+    """Return whether numbers are UNIX times, or dates such as 20240531: called so, or hardly anything else."""
     return (_TIMELY.search(normalized_name(column.name)) is not None and _are_unix(column)) or _are_moments(column)
 
 
 def _are_moments(column: pl.Series) -> bool:
-    """Return whether numbers that are not called like codes or amounts are UNIX times in a finer unit than seconds.
+    """Return whether numbers that are not called like codes or amounts are dates, or UNIX times in a finer unit.
 
-    They are whole, and most of them differ. Ids of 19 digits look like nanoseconds, but not all of them end in zeros.
+    They are whole, and most times differ. Ids of 19 digits look like nanoseconds, but not all of them end in zeros.
 
+    >>> _are_moments(pl.Series("Valuta", [20240531, 20240602]))
+    True
     >>> [_are_moments(pl.Series(name, [1759708800033, 1759708800061])) for name in ("x", "tweet_id", "EAN", "Betrag")]
     [True, False, False, False]
     >>> [_are_moments(pl.Series("x", [number, number + 9])) for number in (4915112345678, 4006381333931, 1759708800)]
@@ -620,29 +632,41 @@ def _are_moments(column: pl.Series) -> bool:
     if is_code_name(name) or rules.is_row_id_name(name) or is_amount_name(name) or is_money_name(name):
         return False
     known, unit = column.drop_nulls(), number_unit(column)
-    if not column.dtype.is_integer() or unit in (None, "dates") or 2 * known.n_unique() < len(known):
+    if unit is None or not (column.dtype.is_integer() or bool((known == known.floor()).all())):
         return False
     seconds = rules.in_seconds(known, unit)
+    if unit == "dates":
+        return known.n_unique() > 1 and _mostly(seconds.is_between(*RECENT))
+    if 2 * known.n_unique() < len(known) or not _mostly(inside := seconds.is_between(*RECENT)):
+        return False
+    seconds = seconds.filter(inside)
     span = float(seconds.max()) - float(seconds.min())  # type: ignore[arg-type]
-    are_round = unit != "nanoseconds" or bool((known % 1000 == 0).all())
-    return 0 < span < LONGEST_SPAN and are_round and bool(seconds.is_between(*RECENT).all())
+    return 0 < span < LONGEST_SPAN and (unit != "nanoseconds" or bool((known % 1000 == 0).all()))
+
+
+def _mostly(fits: pl.Series) -> bool:
+    """Return whether at least nine of ten are true: others may be placeholders, such as 0."""
+    return len(fits) > 0 and int(fits.sum()) >= 0.9 * len(fits)
 
 
 def _are_unix(column: pl.Series) -> bool:
     """Return whether numbers look like UNIX times of our time, in seconds or a finer unit."""
     known, unit = column.drop_nulls(), number_unit(column)
-    low, high = rules.UNIX if unit is None else (1e9, rules.UNIX[1])  # 491701234567 is a phone number
-    is_ours = unit != "dates" and bool(rules.in_seconds(known, unit).is_between(low, high).all())
-    return is_ours and len(known) > 1 and known.n_unique() > 1
+    low, high = rules.UNIX if unit in (None, "dates") else (1e9, rules.UNIX[1])  # 491701234567 is a phone number
+    return known.n_unique() > 1 and _mostly(rules.in_seconds(known, unit).is_between(low, high).fill_null(False))
 
 
 def _find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | None:
-    """Return a column of times of day beside a column of days without them."""
+    """Return a column of times of day beside a column of days without them, one that is called so if there is one."""
     days = frame[date]
-    if days.dtype != pl.Date and not (days.dtype == pl.String and not days.str.contains(":", literal=True).any()):
+    if days.dtype.is_numeric():
+        if number_unit(days) != "dates" or days.median() > rules.COMPACT[1]:  # type: ignore[operator]
+            return None
+    elif days.dtype != pl.Date and not (days.dtype == pl.String and not days.str.contains(":", literal=True).any()):
         return None
-    others = [frame[name] for name in names if name != date]
-    return next((each.name for each in others if each.dtype == pl.Time or are_clocks(each)), None)
+    others = [frame[name] for name in names if name != date and not _LASTING.search(name.lower())]
+    clocks = [each.name for each in others if each.dtype == pl.Time or are_clocks(each)]
+    return next((name for name in clocks if _CLOCK.search(name.lower())), next(iter(clocks), None))
 
 
 def _seconds_of_day(column: pl.Series, notices: list[str] | None) -> pl.Series:
@@ -751,6 +775,7 @@ def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None)
         rules.check_none(rules.is_filled(words), column, problem)
     is_text = not column.dtype.is_numeric()
     numbers = _finite(rules.text_numbers(words, holds) if is_text else column.cast(pl.Float64))
+    rules.check_one_unit(numbers)
     unit = number_unit(numbers)
     seconds = rules.in_seconds(numbers, unit)
     found.times[column.name] = seconds

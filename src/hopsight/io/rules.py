@@ -166,6 +166,7 @@ _PLAIN = {  # forms that are written in another way before they are read
     r"^\s*(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]\s*": "${1}-${2}-${3} ",
     r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)": "${1}-${2}-${3}T${4}:${5}:${6}",  # of ISO 8601
     r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)": "${1}-${2}-${3}T${4}:${5}",
+    r"^\s*(\d{4})\.(\d{1,2})\.(\d{1,2})": "${1}-${2}-${3}",  # 2024.05.31
     r"(:\d\d(?:\.\d+)?\s*[+-]\d\d)$": "${1}:00",  # of PostgreSQL
     r"^\s*(\d\d\.\d\d)\.([0-6]\d)([ ,T]|$)": "${1}.20${2}${3}",  # 31.05.24
     r"^\s*(\d\d\.\d\d)\.([7-9]\d)([ ,T]|$)": "${1}.19${2}${3}",
@@ -173,11 +174,13 @@ _PLAIN = {  # forms that are written in another way before they are read
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _REST = "(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"  # of the name of a month
 _WEEKDAY = r"(?i)^\s*(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
-_ENGLISH = {  # 31 May 2024, 31-May-2024 and May 31, 2024
+_ENGLISH = {  # 31 May 2024, 31-May-2024, 31-May-24 and May 31, 2024
     rf"{_WEEKDAY}(\d{{1,2}})[ -]+({'|'.join(_MONTHS)}){_REST}\.?[ ,-]+(\d{{4}})": "${1}.#${2}#.${3}",
+    rf"(?i)^\s*(\d{{1,2}})-({'|'.join(_MONTHS)})-([0-6]\d)\b": "${1}.#${2}#.20${3}",
+    rf"(?i)^\s*(\d{{1,2}})-({'|'.join(_MONTHS)})-([7-9]\d)\b": "${1}.#${2}#.19${3}",
     rf"{_WEEKDAY}({'|'.join(_MONTHS)}){_REST}\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})": "${2}.#${1}#.${3}",
 }
-_ANY_DATE = "|".join([r"^\s*(?:\d{4}[-/]|\d{1,2}\.)\d{1,2}[-/.]\d", *[*_PLAIN][:3], *_ENGLISH])
+_ANY_DATE = "|".join([r"^\s*(?:\d{4}[-/.]|\d{1,2}\.)\d{1,2}[-/.]\d", *[*_PLAIN][:3], *_ENGLISH])
 _PHONE = r"^\+[\d ()/.-]{8,}$"  # +48 796 158 512
 _ANY_SLASHED = r"^\s*\d{1,2}[-/]\d{1,2}[-/]\d"
 COMPACT = (19000101, 21001231)  # dates as numbers, 20240531
@@ -279,16 +282,28 @@ def number_unit(numbers: pl.Series) -> str | None:
     >>> import polars as pl
     >>> number_unit(pl.Series([20240531173000, 20240531173005])), number_unit(pl.Series([1.7e12, 1.8e12]))
     ('dates', 'milliseconds')
+    >>> number_unit(pl.Series([20240531] * 20 + [0, 99991231]))  # placeholders decide nothing
+    'dates'
     """
     known = numbers.drop_nulls().cast(pl.Float64)
     if not len(known) or not known.is_finite().all():
         return None
-    low, high = float(known.min()), float(known.max())  # type: ignore[arg-type]
+    low, high = (float(known.quantile(each, "nearest")) for each in (0.1, 0.9))  # type: ignore[arg-type]
     is_date = any(COMPACT[0] * clock <= low and high < (COMPACT[1] + 1) * clock for clock in (1, 10**4, 10**6))
     if is_date and bool((known == known.floor()).all()) and 2 * in_seconds(known, "dates").null_count() < len(known):
         return "dates"
     middle = float(known.median())  # type: ignore[arg-type]
     return next((name for least, _, name in UNITS if middle > least), None)
+
+
+def check_one_unit(numbers: pl.Series) -> None:
+    """Refuse UNIX times of which some are in seconds and others in a finer unit."""
+    known = numbers.drop_nulls()
+    inside = [known.is_between(*(each * factor for each in UNIX)) for factor in (1.0, *(unit[1] for unit in UNITS))]
+    some = [fits for fits in inside if not nearly_all(~fits)] if len(known) else []
+    if len(some) > 1 and sum(int(fits.sum()) for fits in some) > 0.9 * len(known):
+        shown = " and ".join(f"{known.filter(fits)[0]:.0f}" for fits in some[:2])
+        raise ValueError(f"column {numbers.name!r} has times in different units ({shown}); write all of them in one")
 
 
 def usual_times(low: float, high: float, *, dated: bool) -> tuple[float, float]:
@@ -590,6 +605,11 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
                 f"column {name!r} has amounts in different currencies ({', '.join(units)}); convert them to one, or "
                 f"pass {instead}"
             )
+    elif best in SLASHED and _years_first(words.filter(fits[best])):
+        raise ValueError(
+            f"column {name!r}: {shortened(words.filter(fits[best])[0])} seems to begin with the year; write dates as "
+            f"2024-05-31, or pass {instead}"
+        )
     elif best in SLASHED and size["day-first dates"] == size["month-first dates"]:
         sure = words.filter(fits[best])
         if (fits["day-first dates"] & ~fits["month-first dates"]).any():  # and as many with the month first
@@ -602,6 +622,18 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
     wrong = column.str.strip_chars().is_in(words.filter(~fits[best]).implode())
     settle_wrong(column, wrong.fill_null(False), NOUNS.get(best, "number"), notices)
     return best
+
+
+def _years_first(words: pl.Series) -> bool:
+    """Return whether the last of three numbers of two digits differs more often than the first, as a day does.
+
+    >>> import polars as pl
+    >>> [_years_first(pl.Series([text % day for day in range(10, 30)])) for text in ("24/05/%d", "%d/05/24")]
+    [True, False]
+    """
+    parts = words.str.extract_groups(r"^\s*(\d\d)/(\d\d)/(\d\d)\b").struct.unnest()
+    first, _, last = (part.drop_nulls().n_unique() for part in parts)
+    return nearly_all(parts.to_series(0).is_not_null()) and last > max(3, 2 * first)
 
 
 def _in_different_forms(name: str, words: pl.Series, dates: Mapping[Any, pl.Series]) -> ValueError:
