@@ -189,10 +189,10 @@ def describe(source: Any, nodes: Any = None, **options: Any) -> tuple[list[str],
         lines.append(f"{int(graph.known.sum()):,} of {plural(graph.n_nodes, 'id')} have a row in the node table")
     used = list(graph.attribute_names[:SHOWN_NAMES])
     more = f" and {graph.n_attributes - SHOWN_NAMES:,} more" if graph.n_attributes > SHOWN_NAMES else ""
-    lines.append(f"Attributes: {', '.join(used)}{more}")
+    lines.append(f"Attributes: {'; '.join(used)}{more}")
     data = [name for name, values in (("weight", graph.edge_weight), ("time", graph.edge_time)) if values is not None]
     data += list(graph.edge_attribute_names)
-    return [*lines, *([f"Edges have: {', '.join(data)}"] if data else [])], info(graph), notices
+    return [*lines, *([f"Edges have: {'; '.join(data)}"] if data else [])], info(graph), notices
 
 
 def _is_description(source: Any) -> bool:

@@ -36,7 +36,8 @@ from hopsight.hcm.groups import Group
     [
         ("auto", 24, "24 nodes stand out (score above 3.5)."),
         ("auto", 1, "1 node stands out (score above 3.5)."),
-        ("auto", 0, "No node stands out from the bulk; the ranking says whom to look at first."),
+        ("auto", 0, "No node stands out from the bulk; the ranking says whom to look at first, and contamination=0.01 "
+         "flags the first 24."),
         (0.05, 120, "120 nodes flagged (score above 3.5): 5% of all, as asked."),
         (0.05, 90, "90 nodes flagged (score above 3.5): 5% of all, as asked; of nodes with equal scores all are "
          "flagged or none."),
@@ -52,11 +53,12 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
 @pytest.mark.parametrize(
     ("probability", "sentence"),
     [
-        ([0.9, 0.8, 0.1], "2 nodes flagged (probability of 50.0% or more), 3 without the labels; by the labels, "
-         "15% of them are expected to be false alarms."),
-        ([0.95, 0.2, 0.1], "1 node flagged (probability of 50.0% or more), 3 without the labels; by the labels, the "
-         "chance of a false alarm is 5%."),
-        ([0.4, 0.2, 0.1], "No node stands out from the bulk; the ranking says whom to look at first."),
+        ([0.9, 0.8, 0.1], "2 nodes flagged (probability of 50.0% or more), 3 without the labels; if the labels are a "
+         "random sample, 15% of them are expected to be false alarms."),
+        ([0.95, 0.2, 0.1], "1 node flagged (probability of 50.0% or more), 3 without the labels; if the labels are a "
+         "random sample, the chance of a false alarm is 5%."),
+        ([0.4, 0.2, 0.1], "No node is probable enough to be flagged (the largest probability is 40%); "
+         "contamination=0.01 flags the first one."),
     ],
 )  # fmt: skip
 def test_only_labels_say_how_many_false_alarms_to_expect(probability: list[float], sentence: str) -> None:

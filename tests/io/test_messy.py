@@ -1,6 +1,8 @@
 """Tables as people have them: titles, spaces, dates and ids in every form; each is read or refused in a sentence."""
 
 import json
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -327,6 +329,58 @@ def test_seconds_among_milliseconds_are_set_aside(tmp_path: Path) -> None:
     graph, notices = loaded(path)
     assert any("row 4: '1709251203' is far from all other times" in each for each in notices)
     assert np.nanmin(graph.events.time) == MARCH and np.nanmax(graph.events.time) == MARCH + 11
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "empty"),
+    [
+        ("Buchungstag", "{t:%Y%m%d}", ""),
+        ("Valuta", "{t:%Y%m%d%H%M%S}", ""),
+        ("date", "{t:%Y%m%d}", "99991231"),
+        ("date", "{t:%Y%m%d}", "0"),
+        ("ts_ms", "{s:.0f}000", "0"),
+        ("event_timestamp", "{s:.0f}", "n/a"),
+        ("timestamp", "{s:.0f}", "xx"),
+        ("date,duration,time", "{t:%Y%m%d},0:03:25,{t:%H:%M}", ""),
+        ("date", "{t:%Y.%m.%d}", ""),
+        ("date", "{t:%d-%b-%y}", ""),
+    ],
+)
+def test_times_are_the_same_in_any_form_and_placeholders_count_as_empty(
+    header: str, cells: str, empty: str, tmp_path: Path
+) -> None:
+    times = [datetime(2024, 3, 1, tzinfo=UTC) + timedelta(hours=7 * row) for row in range(120)]
+    written = [cells.format(t=time, s=time.timestamp()) for time in times]
+    written[50] = empty or written[50]
+    rows = [f"a{row % 11},b{row % 7},{row + 1},{cell}" for row, cell in enumerate(written)]
+    (tmp_path / "a.csv").write_text("\n".join([f"payer,payee,amount,{header}", *rows]) + "\n")
+    graph, _ = loaded(tmp_path / "a.csv")
+    by_hour = "s:" in cells or "H" in cells
+    expected = np.array([time.timestamp() if by_hour else 86400 * (time.timestamp() // 86400) for time in times])
+    found = graph.events.time[np.argsort(graph.events.amount)]
+    assert np.isnan(found).tolist() == [bool(empty) and row == 50 for row in range(120)]
+    np.testing.assert_allclose(found[~np.isnan(found)], expected[~np.isnan(found)])
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["17092512{i:02}", "17092512{i:02}000"], "has times in different units (1709251200 and 1709251201000)"),
+        (["24/05/{d}"], "'24/05/10' seems to begin with the year"),
+    ],
+)
+def test_times_that_can_be_read_in_two_ways_are_refused(cells: list[str], message: str, tmp_path: Path) -> None:
+    rows = [f"a{row},b{row},{cells[row % len(cells)].format(i=row, d=row + 10)}" for row in range(20)]
+    (tmp_path / "a.csv").write_text("\n".join(["payer,payee,ts", *rows]) + "\n")
+    with pytest.raises(ValueError, match=re.escape(message)):
+        loaded(tmp_path / "a.csv")
+
+
+def test_a_date_of_many_rows_that_is_far_from_all_others_is_a_placeholder(tmp_path: Path) -> None:
+    rows = [f"a{row},b{row},{'1900-01-01' if row % 4 == 0 else f'2024-05-{row % 30 + 1:02}'}" for row in range(60)]
+    (tmp_path / "a.csv").write_text("\n".join(["payer,payee,date", *rows]) + "\n")
+    graph, notices = loaded(tmp_path / "a.csv")
+    assert np.isnan(graph.events.time).sum() == 15 and "it and 14 other times count as empty" in " ".join(notices)
 
 
 def test_phone_numbers_are_no_quantities_and_an_iban_is_no_name(tmp_path: Path) -> None:

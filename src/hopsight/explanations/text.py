@@ -15,7 +15,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from hopsight import markup
-from hopsight.checks import plural
+from hopsight.checks import option, plural
 from hopsight.io.derive import FOR_COUNT
 from hopsight.io.rules import IN_DAYS, IN_SECONDS, SECONDS_PER_DAY, SINCE_1970
 from hopsight.system.arrays import plain
@@ -25,6 +25,7 @@ UNITS = (
     ("year", 365.25 * SECONDS_PER_DAY), ("day", SECONDS_PER_DAY), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0),
 )  # fmt: skip
 EPOCH = date(1970, 1, 1)
+FEW_FLAGGED = 0.01  # share of nodes that a user may ask for where none is flagged
 WIDTH, LEAST_NAME = 80, 16  # columns of a terminal, and of a name in it
 
 
@@ -150,9 +151,14 @@ def flagged_sentence(
         return f"{start}: {100 * share:.3g}% of all, as asked{asked}."
     if share != "auto":
         return f"{start}."
-    if n_flagged == 0:
-        return "No node stands out from the bulk; the ranking says whom to look at first."
     probability = getattr(model, "probability_", None)
+    if n_flagged == 0:
+        n_first = math.ceil(FEW_FLAGGED * ((n_nodes if isinstance(shown, slice) else len(shown)) - 1))
+        advice = f"{option('contamination', FEW_FLAGGED)} flags the first {'one' if n_first == 1 else f'{n_first:,}'}"
+        if probability is None:
+            return f"No node stands out from the bulk; the ranking says whom to look at first, and {advice}."
+        most = chance(float(probability[shown].max()))
+        return f"No node is probable enough to be flagged (the largest probability is {most}); {advice}."
     if probability is None:
         words = "stands out" if n_flagged == 1 else "stand out"
         return f"{plural(n_flagged, 'node')} {words} ({limit})."
@@ -160,8 +166,8 @@ def flagged_sentence(
         start += f", {int(model.before_['label_'][shown].sum()):,} without the labels"
     normal = float((1.0 - probability[shown][model.label_[shown] == 1]).mean())
     if n_flagged == 1:
-        return f"{start}; by the labels, the chance of a false alarm is {100 * normal:.2g}%."
-    return f"{start}; by the labels, {100 * normal:.2g}% of them are expected to be false alarms."
+        return f"{start}; if the labels are a random sample, the chance of a false alarm is {100 * normal:.2g}%."
+    return f"{start}; if the labels are a random sample, {100 * normal:.2g}% of them are expected to be false alarms."
 
 
 def printable_json(value: Any, *, indent: int | None = 1) -> str:

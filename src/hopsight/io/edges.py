@@ -629,9 +629,11 @@ def _are_moments(column: pl.Series) -> bool:
     [False, False, False]
     """
     name = column.name
-    if is_code_name(name) or rules.is_row_id_name(name) or is_amount_name(name) or is_money_name(name):
-        return False
     known, unit = column.drop_nulls(), number_unit(column)
+    if is_code_name(name) or rules.is_row_id_name(name):
+        return False
+    if unit != "dates" and (is_amount_name(name) or is_money_name(name)):
+        return False
     if unit is None or not (column.dtype.is_integer() or bool((known == known.floor()).all())):
         return False
     seconds = rules.in_seconds(known, unit)

@@ -299,8 +299,9 @@ def number_unit(numbers: pl.Series) -> str | None:
 def check_one_unit(numbers: pl.Series) -> None:
     """Refuse UNIX times of which some are in seconds and others in a finer unit."""
     known = numbers.drop_nulls()
-    inside = [known.is_between(*(each * factor for each in UNIX)) for factor in (1.0, *(unit[1] for unit in UNITS))]
-    some = [fits for fits in inside if not nearly_all(~fits)] if len(known) else []
+    factors = [1.0, *(factor for _, factor, _ in UNITS)]
+    inside = [known.is_between(UNIX[0] * factor, UNIX[1] * factor) for factor in factors]
+    some = [fits for fits in inside if fits.sum() > 1 and not nearly_all(~fits)]
     if len(some) > 1 and sum(int(fits.sum()) for fits in some) > 0.9 * len(known):
         shown = " and ".join(f"{known.filter(fits)[0]:.0f}" for fits in some[:2])
         raise ValueError(f"column {numbers.name!r} has times in different units ({shown}); write all of them in one")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.checks import option
 from hopsight.detectors.table import own_columns, score_table, shown_order
 from hopsight.explanations.edges import edge_events, edge_order, edge_reasons, unlikeness_places
 from hopsight.explanations.events import Calendar, exchanged
 from hopsight.explanations.groups import Shared, around, groups_sentence
-from hopsight.explanations.text import chance, flagged_sentence
+from hopsight.explanations.text import flagged_sentence
 from hopsight.graph import AttributedGraph
 from hopsight.io.frames import open_table
 from hopsight.io.sources import Address, check_file
@@ -43,7 +41,6 @@ TABLES = ("scores.csv", "edges.csv", "groups.csv")
 FILES = (*TABLES, "explanations.json", "report.html", "model", "graph.npz", RECORD)
 LONG = ("scores.parquet", "edges.parquet")  # instead of the CSV files
 LINKED = (*TABLES, *LONG, "explanations.json", RECORD)  # from the report
-FEW_FLAGGED = 0.01  # share of nodes that a user may ask for where none is flagged
 MANY_EDGES = 1 << 20  # below, what tables leave in memory is small
 REPLACED = (*FILES, *LONG, *LATER)  # a new run also removes what was added to the old one
 
@@ -260,26 +257,12 @@ def record_of(source: Source, graph: AttributedGraph, model: Any, *, scored: boo
         "graph": graph_statistics(graph),
         "threshold": model.threshold_,
         "n_flagged": n_flagged,
-        "flagged": _flagged(model, n_flagged, graph, scored=scored, shown=shown),
+        "flagged": flagged_sentence(model, n_flagged, graph.n_nodes, scored=scored, shown=shown),
         "labels": compare_with_labels(graph, model.decision_score_, judged_or_left_out(model)),
         "learned": learned,
         "distinguishes": learned and [dataclasses.asdict(each) for each in model.distinctions(graph)],
         "learning_curve": learned and [dataclasses.asdict(each) for each in model.learning_curve(graph)],
     }
-
-
-def _flagged(model: Any, n_flagged: int, graph: AttributedGraph, *, scored: bool, shown: NDArray[np.int64]) -> str:
-    """Return the sentence about the flagged nodes: what to do where there is none, and when an estimate holds."""
-    said = flagged_sentence(model, n_flagged, graph.n_nodes, scored=scored, shown=shown)
-    if n_flagged or scored or model.contamination != "auto":
-        return said.replace("; by the labels, ", "; if the labels are a random sample, ")
-    n_ranked = graph.n_nodes if graph.ranked is None else int(graph.ranked.sum())
-    n_first = math.ceil(FEW_FLAGGED * (n_ranked - 1))
-    advice = f"{option('contamination', FEW_FLAGGED)} flags the first {'one' if n_first == 1 else f'{n_first:,}'}"
-    if getattr(model, "probability_", None) is None:
-        return f"{said.removesuffix('.')}, and {advice}."
-    most = chance(float(model.probability_[shown].max()))
-    return f"No node is probable enough to be flagged (the largest probability is {most}); {advice}."
 
 
 def write_results(
