@@ -251,6 +251,8 @@ class Events:
         (n_events,) position of each event's currency among the names; None without the column.
     dates
         How the user's file writes dates, one of ``DATE_PATTERNS``.
+    moves
+        Whether an amount can be passed on, as money can: bytes and durations cannot.
     """
 
     source: Any
@@ -260,6 +262,7 @@ class Events:
     currency: Any = None
     currencies: tuple[str, ...] = ()
     dates: str = "%Y-%m-%d"
+    moves: bool = True
 
     @property
     def size(self) -> int:

@@ -246,7 +246,7 @@ def test_score_reads_tables_like_the_run_of_its_model(run: Run, tables: Path, tm
 def test_nothing_flagged_says_what_to_do(run: Run, tables: Path) -> None:
     code, out, err = detect(run, tables, "--false-alarms", "0")
     assert code == 0, err
-    assert "whom to look at first, and --contamination 0.01 flags the first one." in " ".join(out.split())
+    assert "where to look first, and --contamination 0.01 flags the first one." in " ".join(out.split())
     (tables / "cases.csv").write_text("node,verdict\n" + "\n".join(f"p{i},{i % 2}" for i in range(40)))
     learn = ("--preset", "untrained", "--detector", "cross_hcm", "--learn-from", str(tables / "cases.csv"))
     code, out, err = detect(run, tables, "--false-alarms", "0", *learn)

@@ -36,7 +36,7 @@ from hopsight.hcm.groups import Group
     [
         ("auto", 24, "24 nodes stand out (score above 3.5)."),
         ("auto", 1, "1 node stands out (score above 3.5)."),
-        ("auto", 0, "No node stands out from the bulk; the ranking says whom to look at first, and contamination=0.01 "
+        ("auto", 0, "No node stands out from the bulk; the ranking says where to look first, and contamination=0.01 "
          "flags the first 24."),
         (0.05, 120, "120 nodes flagged (score above 3.5): 5% of all, as asked."),
         (0.05, 90, "90 nodes flagged (score above 3.5): 5% of all, as asked; of nodes with equal scores all are "

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hopsight.flow.evidence import Flow
 from hopsight.io.derive import STRUCTURE, Arcs, EdgeRows, derive, structure, usual
 from hopsight.io.edges import EdgeColumns, edge_columns
 from hopsight.loading import load
@@ -330,3 +331,12 @@ def test_an_end_is_neither_weight_nor_time(role: str) -> None:
     for column, ignore in (("target", ()), ("amount", ("amount",))):
         with pytest.raises(ValueError, match=f"column '{column}' cannot be the"):
             load(edges, ignore=ignore, **{role: column})
+
+
+def test_bytes_are_an_amount_that_nobody_passes_on() -> None:
+    ends = {"src": [f"h{row % 5}" for row in range(30)], "dst": [f"h{(row + 1) % 5}" for row in range(30)]}
+    times = [f"2024-03-01 10:{row:02}" for row in range(30)]
+    for name, moves in (("bytes", False), ("Total Bytes", False), ("amount", True), ("paid", True)):
+        frame = pl.DataFrame({**ends, name: range(900, 930), "time": times})
+        events = load(frame, weight_column=name, notices=[]).events
+        assert events.moves == moves and np.isfinite(Flow.fit(events, 5).raw[1]).any() == moves

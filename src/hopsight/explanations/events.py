@@ -172,7 +172,7 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
     count, usual = (facts.n_new, facts.usual_new) if new else (facts.n_events, facts.usual)
     usual = max(0, round(usual))
     # In a small graph the node may be the only one of its size.
-    usually = f"; {usual:,} {'is' if usual == 1 else 'are'} usual" if usual < count else ""
+    usually = f"; {usual:,} {'is' if usual == 1 else 'are'} usual at its level of activity" if usual < count else ""
     total = _totals(facts.sums)
     only = facts.sums[0][1] if facts.sums else None
     amount, known = total if facts.smallest is None else money(facts.smallest, facts.largest, currency=only), ""

@@ -77,14 +77,16 @@ class Readable:
 
 
 def number(value: float | None) -> str:
-    """Format a number with four significant digits; a dash stands for an unknown value.
+    """Format a number with four significant digits or more; a dash stands for an unknown value.
 
-    >>> number(1234.56), number(0.1), number(None)
-    ('1,235', '0.1', '–')
+    >>> number(1234.56), number(0.1), number(109512345.0), number(None)
+    ('1,235', '0.1', '109,500,000', '–')
     """
     if value is None:
         return "–"
-    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.4g}"
+    if 1e7 <= abs(value) < 1e15:
+        value = float(f"{value:.4g}")
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def fixed(value: float | None, digits: int) -> str:
@@ -156,7 +158,7 @@ def flagged_sentence(
         n_first = math.ceil(FEW_FLAGGED * ((n_nodes if isinstance(shown, slice) else len(shown)) - 1))
         advice = f"{option('contamination', FEW_FLAGGED)} flags the first {'one' if n_first == 1 else f'{n_first:,}'}"
         if probability is None:
-            return f"No node stands out from the bulk; the ranking says whom to look at first, and {advice}."
+            return f"No node stands out from the bulk; the ranking says where to look first, and {advice}."
         most = chance(float(probability[shown].max()))
         return f"No node is probable enough to be flagged (the largest probability is {most}); {advice}."
     if probability is None:

@@ -563,17 +563,23 @@ class Flow:
         counts = [np.bincount(ends)[ends] for ends in self.accounts]
         return np.stack([np.maximum(self.unlike - np.log10(count), 0.0) for count in counts])
 
+    @property
+    def _able(self) -> tuple[bool, bool, bool]:
+        """Whether events have times, amounts, and both of a kind that can be passed on."""
+        timed, valued = self.events.time is not None, self.events.amount is not None
+        return timed, valued, timed and valued and self.given.moves
+
     @cached_property
     def raw(self) -> FloatArray:
         """(4, n_nodes) every kind in its own unit, in the order of :data:`KINDS`; NaN where there is none."""
-        timed, valued = self.events.time is not None, self.events.amount is not None
+        timed, valued, moves = self._able
         none = np.full(self.n_nodes, np.nan)
         active = np.zeros(self.n_nodes, dtype=np.bool_)
         active[self.events.source], active[self.events.target] = True, True
         readers: tuple[tuple[bool, Callable[[], FloatArray]], ...] = (
             (timed, lambda: self.burst[0]),
-            (timed and valued, lambda: self._of_nodes(self.pass_value)),
-            (timed and valued, lambda: self._of_nodes(self.cycle_value)),
+            (moves, lambda: self._of_nodes(self.pass_value)),
+            (moves, lambda: self._of_nodes(self.cycle_value)),
             (valued, lambda: self._of_nodes(self.amount_value)),
         )
         return np.stack([np.where(active, read(), np.nan) if able else none for able, read in readers])
@@ -589,9 +595,9 @@ class Flow:
         pass_through, and each event of a cycle or chain what the links count together. An amount counts as far as it is
         unlike others; just below a limit, what that says of the node is added.
         """
-        timed, valued = self.events.time is not None, self.events.amount is not None
+        timed, valued, moves = self._able
         none = np.zeros(self.events.size)
-        readers = ((timed, self._bursting), (timed and valued, self._passing_on), (timed and valued, self._chaining),
+        readers = ((timed, self._bursting), (moves, self._passing_on), (moves, self._chaining),
                    (valued, self._unlike_or_below))  # fmt: skip
         return np.stack([read() if able else none for able, read in readers])
 

@@ -63,6 +63,10 @@ MONEY = {
     "amount", "amt", "value", "price", "total", "sum", "betrag", "summe", "wert", "importe", "importo", "montant",
     "monto", "valor", "valeur", "bedrag", "belopp", "beløb", "kwota", "tutar", "сумма", "金额", "金額", "금액",
 }  # fmt: skip
+MEASURES = {  # of events, that nobody passes on
+    "bytes", "octets", "packets", "pkts", "kb", "mb", "gb", "size", "length", "duration", "seconds", "minutes", "count",
+    "calls", "messages", "distance", "dauer", "größe", "durée", "taille", "duración",
+}  # fmt: skip
 CURRENCY_NAMES = ("currency", "ccy", "währung", "waehrung", "devise", "moneda", "valuta", "币种", "通貨")
 AMOUNTS = {
     *MONEY, *CURRENCY_NAMES, "quantity", "qty", "fee", "balance", "weight", "score", "rating", "count", "duration",
@@ -389,7 +393,8 @@ class EdgeColumns:
         elif self.unit is not None:
             names, currency = (self.unit,), np.zeros(source.size, dtype=np.int64)
         dates = self.dated.get(self.time or "", Events.dates)
-        return Events(source, target, amount, time, currency, names, dates).rows(source != target)
+        moves = self.amount is None or not MEASURES.intersection(normalized_name(self.amount).split("_"))
+        return Events(source, target, amount, time, currency, names, dates, moves).rows(source != target)
 
     @cached_property
     def currency(self) -> str | None:

@@ -11,6 +11,7 @@
 | ``node_types_text``, ``node_names_text``, ``edge_attribute_names_text``, ``_offsets`` | likewise |
 | ``edge_weight``, ``edge_time``, ``edge_attributes`` | in the order of ``edges`` |
 | ``event_source``, ``_target``, ``_amount``, ``_time``, ``_currency``, ``event_currencies_text`` | the events, if any |
+| ``event_dates``, ``event_moves`` | how dates are written, and whether amounts can be passed on |
 | ``labels``, ``kinds``, ``directed``, ``name_text``, ``n_duplicates``, ``n_self_loops`` | as in the graph |
 | ``known``, ``rank_unknown`` | if some nodes have no row in the node table |
 | ``edge_relation``, ``relation_names_text``, ``_offsets`` | the relation of each edge, if nodes are of several types |
@@ -145,6 +146,7 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
         arrays |= {name: values for name, values in found.items() if values is not None}
         arrays["event_currencies_text"], arrays["event_currencies_offsets"] = pack_text(graph.events.currencies)
         arrays["event_dates"] = np.int64(DATE_PATTERNS.index(graph.events.dates))
+        arrays["event_moves"] = np.int64(graph.events.moves)
     texts = {field: getattr(graph, field) for field in (*TEXT_FIELDS, "edge_attribute_names", "relation_names")}
     if graph.context is not None:
         arrays |= {f"context_{part}": getattr(graph.context, part) for part in CONTEXT_ARRAYS}
@@ -221,7 +223,8 @@ def _events(arrays: Arrays) -> Events | None:
     if not 0 <= pattern < len(DATE_PATTERNS):
         raise ValueError("its events have dates of an unknown kind; update hopsight")
     names = tuple(_names(arrays, "event_currencies", offsets.size - 1) or ())
-    return Events(**columns, currencies=names, dates=DATE_PATTERNS[pattern])
+    moves = bool(arrays.get("event_moves", np.int64(1)))
+    return Events(**columns, currencies=names, dates=DATE_PATTERNS[pattern], moves=moves)
 
 
 def _derived_arrays(derivation: Any) -> tuple[dict[str, Any], dict[str, Sequence[str]]]:

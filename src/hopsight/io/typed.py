@@ -134,7 +134,7 @@ def _events(relations: Sequence[Relation], starts: Mapping[str, int]) -> Events 
         np.concatenate(ends)
         for ends in ([part.source + start for start, part in parts], [part.target + start for start, part in parts])
     )
-    return Events(source, target, columns[0], columns[1])
+    return Events(source, target, columns[0], columns[1], moves=all(part.moves for _, part in parts))
 
 
 def _worth(relation: Relation) -> tuple[bool, bool, int]:

@@ -23,7 +23,7 @@ from hopsight.checks import Refusal, check_choice, check_count, option, plural, 
 from hopsight.detectors.predict import ranked_threshold
 from hopsight.detectors.table import weighted, weights_of
 from hopsight.graph import AttributedGraph
-from hopsight.io.notices import collected
+from hopsight.io.notices import collected, notice
 from hopsight.io.sources import TABLE_SUFFIXES
 from hopsight.metrics import ranks
 from hopsight.runs.console import Progress
@@ -279,6 +279,8 @@ def score(
             source = _read_like(source, before)
             graph = source.read_ranked()
         show.say(read_sentence(graph))
+        if getattr(model, "flow_baseline_", None) is not None and graph.events is not None:
+            notice(NEW_HERE, None)
         with stages.stage("score"):
             judged = model.judge(graph)
         record = record_of(source, graph, judged, scored=True) | {
@@ -294,6 +296,9 @@ def score(
         reasons = write_results(claimed.staging, graph, judged, top, record, stages, csv=csv)
         claimed.publish()
     return Result.of(folder, graph, judged, record, reasons)
+
+
+NEW_HERE = "A partner is called new where it first occurs in this file: a model does not keep earlier events."
 
 
 def _read_like(source: Source, record: Mapping[str, Any]) -> Source:
