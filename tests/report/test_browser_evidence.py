@@ -105,7 +105,7 @@ def test_after_learning_the_page_shows_probabilities_and_labels_and_no_number_br
     page = show(write_report, model, explain_top(model, model.graph_, 5), record, files=("scores.csv",))
     without = ", the probability would be about 60% instead of 91% and the rank about 3 instead of 1."
     expect(page.locator("#node .notice")).to_contain_text(without)
-    expect(page.locator("header .lead").first).to_contain_text("2 nodes flagged (probability of 87.6% or more); by")
+    expect(page.locator("header .lead").first).to_contain_text("2 nodes flagged (probability of 87.6% or more); if")
     assert column(page, "Most anomalous nodes", 3)[:4] == ["91%", "88%", "87%", "50%"]
     assert page.locator(".suspects .why").all_inner_texts()[0].startswith("labeled anomalous; ")
     assert page.locator("#chosen .badge").all_inner_texts() == ["flagged", "labeled anomalous"]

@@ -43,17 +43,24 @@ function section(title, intro, ...children) {
   return el("section", { id }, el("h2", { tabindex: "-1" }, title), intro && el("p", { class: "intro" }, intro), ...children);
 }
 
-// What decides whether the page is worth anything: which columns are the ends of edges, and what was left out.
-const DECISIVE = /^Read edges from|not ranked|left out|no such|not read/;
+// What decides whether the page is worth anything: which columns are the ends of edges, and which rows were left out.
+const DECISIVE = /^Read edges from|not ranked|^Left out|no such|not read/;
+const N_DECISIVE = 3;
 
 // How the data was read; most notices fold into one line, so that the first screen shows what was found.
 function notices(texts) {
-  const first = texts.filter((text) => DECISIVE.test(text) || texts.length < 2);
+  const first = texts.filter((text) => DECISIVE.test(text) || texts.length < 2).slice(0, N_DECISIVE);
   const others = texts.filter((text) => !first.includes(text));
   return [
     first.length > 0 && el("ul", { class: "notice small" }, first.map((text) => el("li", null, text))),
     others.length > 0 && el("details", { class: "notice small quiet" }, el("summary", null, `${plural(others.length, first.length ? "more note" : "note")} on the data and the run`), el("ul", null, others.map((text) => el("li", null, text)))),
   ];
+}
+
+// A name of at most so many characters; an id keeps its end, by which alike ones differ.
+function shortName(label, most) {
+  if (label.length <= most) return label;
+  return /\s/.test(label) ? `${label.slice(0, most - 1)}…` : `${label.slice(0, most - 6)}…${label.slice(-5)}`;
 }
 
 // The record of a run: titled lists of names and values.

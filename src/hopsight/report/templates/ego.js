@@ -95,7 +95,7 @@ function sharedNodes(ego, places, middle, labeled) {
     const ends = [{ x: middle, y: middle }, ...each.near];
     const name_ = `${ego.types[each.type]} ${each.label}`;
     const spot_ = svg("g", { class: "spot", tabindex: "0", role: "img", "aria-label": `${name_}, shared by ${whole(each.count)}` },
-      shape(each.type, x, y, 8), labeled && svg("text", { class: "label", x, y: y + 18, "text-anchor": "middle" }, cutLabel(each.label)));
+      shape(each.type, x, y, 8), labeled && svg("text", { class: "label", x, y: y + 18, "text-anchor": "middle" }, shortName(each.label, 14)));
     return [
       ...ends.map((end) => svg("line", { class: `of-type type-${each.type % CORNERS.length}`, x1: x, y1: y, x2: end.x, y2: end.y })),
       withTip(spot_, name_, [`shared by ${whole(each.count)}`, each.near.length > 0 && `${whole(each.near.length)} of them drawn here`].filter(Boolean)),
@@ -105,10 +105,6 @@ function sharedNodes(ego, places, middle, labeled) {
 
 function sum(values) {
   return values.reduce((a, b) => a + b, 0);
-}
-
-function cutLabel(label) {
-  return label.length > 18 ? `${label.slice(0, 17)}…` : label;
 }
 
 // An edge that is there only because both ends share a node of another type, such as a device.
@@ -213,7 +209,7 @@ function spot(page, node, place, labeled, count) {
 }
 
 function caption(label, place, r) {
-  const short = cutLabel(label);
+  const short = shortName(label, 14);
   if (place.center) return svg("text", { class: "label", x: place.x, y: place.y + r + 16, "text-anchor": "middle" }, short);
   const across = Math.cos(place.angle);
   const reach = place.x + Math.sign(across) * (r + 5 + short.length * 6.8);

@@ -91,7 +91,7 @@ function flowChart(page, node, { received, sent, amounts, currency }) {
   const [middle, center] = [width / 2, (height + 24) / 2];
   const brief = (value) => (amounts ? `${compact(value)}${currency ? ` ${currency}` : ""}` : plural(value, "event"));
   const text = (value) => (amounts ? amountOf(value, currency) : plural(value, "event"));
-  const cutName = (label) => (label.length > (small ? 10 : 18) ? `${label.slice(0, small ? 9 : 17)}…` : label);
+  const cutName = (label) => shortName(label, small ? 10 : 18);
   const drawn = svg("svg", { class: "flow", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Flow around ${fullName(page, node)}: ${text(received[3])} in, ${text(sent[3])} out` });
   sides.forEach((side, out) => {
     const sign = out ? 1 : -1;

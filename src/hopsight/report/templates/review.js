@@ -8,7 +8,7 @@ const KEYS = { a: "anomalous", n: "normal", u: "unsure" };
 const NAMES = { anomalous: "Anomalous", normal: "Normal", unsure: "Unsure" };
 const VIEWS = { queue: "What to look at next", flagged: "Flagged nodes", judged: "All verdicts", anomalous: "Judged anomalous", normal: "Judged normal", unsure: "Judged unsure" };
 const POLL = 2000;
-const ASKED = { bulk: ["ordinary?", "drawn at random, to show what most nodes look like"], unsure: ["unsure", "its probability is near one half: a verdict would teach most"] };
+const ASKED = { bulk: ["random", "drawn at random, to show what most nodes look like"], unsure: ["unsure", "its probability is near one half: a verdict would teach most"] };
 
 const state = { view: "queue", rows: [], place: null, shown: null, last: -1, learning: -1, query: "", busy: false };
 const parts = {
