@@ -135,15 +135,17 @@ class Calendar:
 
 
 def money(*values: float | None, currency: str | None = None) -> str:
-    """Return an amount, or the range from a smallest to a largest, with its currency.
+    """Return an amount, or the range from a smallest to a largest, with its currency; nothing of an unknown one.
 
     >>> money(880.0, 995.5, currency="EUR"), money(5840.4), money(20.0, 20.0), money(0.000091234), money(1.728e8)
     ('880 to 995.5 EUR', '5,840', '20', '0.00009123', '172,800,000')
-    >>> money(999.99, 9999.95)  # not 1,000 and 10,000, which somebody may have avoided
-    '999.99 to 9,999.95'
+    >>> money(999.99, 9999.95), money(float("nan"))  # not 1,000 and 10,000, which somebody may have avoided
+    ('999.99 to 9,999.95', '')
     """
-    known = (value if abs(value) < 1.0 else round(value, 2) for value in values if value is not None)
-    texts = dict.fromkeys(map(_amount_text, known))
+    known = [value for value in values if value is not None and np.isfinite(value)]
+    if not known:
+        return ""
+    texts = dict.fromkeys(_amount_text(value if abs(value) < 1.0 else round(value, 2)) for value in known)
     return " to ".join(texts) + (f" {printable(currency)}" if currency else "")
 
 
