@@ -45,6 +45,7 @@ AT_ONCE = 1000  # nodes whose transformed attributes are in memory together
 MOST_COMPARED = 50_000  # names that a misspelled one is compared with
 NO_EDGES = "the node has no edges, so its neighborhood says nothing about it."
 NOT_JUDGED = "the detector did not judge this node; its score is the median of the others."
+NO_ROW = "it has no row in the node table, so there are no attributes to compare."
 NO_ROWS = "no neighbor has a row in the node table, so there are no attributes to compare."
 
 
@@ -189,7 +190,7 @@ class Explainer:
         compared = self.edges.compared(edges)
         is_ranked = graph.ranked is None or bool(graph.ranked[position])
         if is_ranked and edges.size and not compared.any():
-            notes.append(NO_ROWS)
+            notes.append(NO_ROWS if graph.known is None or graph.known[position] else NO_ROW)
         like_it = np.unique(others[compared])
         k = min(absent, edges.size - 1) if is_ranked else 0  # a node without any edge could not be scored
         without = self._without(position, edges[:k], others[:k], notes) if k > 0 else None
@@ -296,13 +297,14 @@ class Explainer:
             return
         expected = self._expected_degrees(positions)
         unusual = self.attributes.unusual(positions, top)
-        for position, degree, own_values in zip(positions.tolist(), expected, unusual, strict=True):
+        known = np.ones(positions.size, np.bool_) if self.graph.known is None else self.graph.known[positions]
+        for position, has_row, degree, own_values in zip(positions.tolist(), known, expected, unusual, strict=True):
             decided = None if self._decided_by is None else str(self._decided_by[position])
             yield {
                 "evidence": self._strengths(position),
                 "decided_by": decided,
-                "own_values": own_values,
-                "expected_degree": degree,
+                "own_values": own_values if has_row else (),  # others have values that were filled in
+                "expected_degree": degree if has_row else None,
                 "own_degree": int(self._own_degrees[position]),
                 "companions": self._companions(decided, position) if decided in ("ring", "lockstep") else None,
                 "flow": tuple(self._flow(position)),

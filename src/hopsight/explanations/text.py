@@ -155,7 +155,7 @@ def flagged_sentence(
         return f"{start}."
     probability = getattr(model, "probability_", None)
     if n_flagged == 0:
-        n_first = math.ceil(FEW_FLAGGED * ((n_nodes if isinstance(shown, slice) else len(shown)) - 1))
+        n_first = math.ceil(FEW_FLAGGED * (n_nodes - 1))
         advice = f"{option('contamination', FEW_FLAGGED)} flags the first {'one' if n_first == 1 else f'{n_first:,}'}"
         if probability is None:
             return f"No node stands out from the bulk; the ranking says where to look first, and {advice}."

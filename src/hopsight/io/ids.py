@@ -15,7 +15,7 @@ from hopsight.io.rules import check_none, normalized_name
 from hopsight.system.lazy_polars import pl
 
 NO_IDS = ("", "nan", "null", "none", "n/a", "#n/a", "(null)", "\\n")  # what programs write where there is no id
-WHOLE = r"^([+-]?\d+)\.0*$"  # 5.0 is 5, in tables and in files of labels
+WHOLE = r"^([+-]?\d+)\.0?$"  # 5.0 is 5, in tables and in files of labels; 5.000 may be 5,000
 
 
 def as_ids(column: pl.Series, *, typed: bool, exact: bool = False) -> pl.Series:

@@ -441,11 +441,12 @@ def plain_numbers(words: pl.Series) -> pl.Series:
     """Return written numbers without currency, percent sign and parentheses; separators remain.
 
     >>> import polars as pl
-    >>> plain_numbers(pl.Series(["$1,234.50", "(5,00) €", "-$7", "12%", "3.5-"])).to_list()
-    ['1,234.50', '-5,00', '-7', '12', '-3.5']
+    >>> plain_numbers(pl.Series(["$1,234.50", "(5,00) €", "-$7", "12%", "3.5-", "50.-"])).to_list()
+    ['1,234.50', '-5,00', '-7', '12', '-3.5', '50']
     """
     return (
-        words.str.replace_all(_AROUND, "")
+        words.str.replace(r"[.,][-–—]+$", "")  # 50.- in Switzerland
+        .str.replace_all(_AROUND, "")
         .str.replace(_SIGNED_MONEY, "$1")
         .str.replace(rf"^\((?:{_MONEY})?\s*(.+?)\s*(?:{_MONEY})?\)$", "-$1")
         .str.replace(r"^([^+-].*)-$", "-$1")
@@ -739,6 +740,8 @@ def without_ignored(rows: pl.DataFrame, ignore: Sequence[str], left_out: dict[st
     for entry, (name, value) in rows_ignored(ignore, rows.columns).items():
         words = rows[name].cast(pl.String).str.strip_chars().fill_null("")
         wanted = words.str.to_lowercase() == value.lower()
+        if rows[name].dtype.is_numeric() and re.fullmatch(r"[+-]?\d+(\.\d*)?", value):
+            wanted = (rows[name] == float(value)).fill_null(False)
         left_out[entry] = left_out.get(entry, 0) + int(wanted.sum())
         rows = rows.filter(~wanted)
     return rows

@@ -317,6 +317,8 @@ class Rows:
             of_rows = rules.rows_ignored(given.ignore, table.names)
             for key in ("ignore", "category") if is_alone else ():
                 for name in getattr(given, key):
+                    if name in names:
+                        raise ValueError(f"{option(_option(where, key))}: {name!r} is an end of the edges")
                     if name not in of_rows:
                         check_column(_option(where, key), name, rest)
             if learn_from is not None and learn_from in (*names, given.weight, given.time):
@@ -331,8 +333,9 @@ class Rows:
             category += _codes(table, others, (*category, given.weight, given.time), notices)
             ours = [name for name in rest if name == DIRECTED]
             read = [*names, *others, *aside, *ours]
-            more = list(dict.fromkeys(name for name, _ in of_rows.values() if name not in read))
-            frame = table.read([*read, *more], text=[*names, *category, *aside, *more])
+            compared = list(dict.fromkeys(name for name, _ in of_rows.values()))
+            columns = list(dict.fromkeys([*read, *compared]))
+            frame = table.read(columns, text=[*names, *category, *aside, *compared])
             frame = frame if ours else _without_footer(frame, names, notices)
             left_out: dict[str, int] = {}
             frame = rules.without_ignored(frame, [*of_rows], left_out).select(read)

@@ -30,7 +30,7 @@ from hopsight.runs.console import Progress
 from hopsight.runs.folder import OVER_TIME, RECORD, Claim, Stages, checksums, claim, detector_name, read_record
 from hopsight.runs.memory import check_need, expected_need, limited, parse_size
 from hopsight.runs.request import Request, Source, make_detector
-from hopsight.runs.results import REPLACED, Result, now, record_of, write_results
+from hopsight.runs.results import FILES, REPLACED, Result, now, record_of, write_results
 
 if TYPE_CHECKING:
     from hopsight.io.labels import Labels
@@ -56,6 +56,7 @@ def detect(
         request.detector, preset=request.preset, seed=request.seed, device=request.device, settings=request.settings
     )
     check_files(request, detector)
+    _check_apart(request.source, folder)
     if request.repeat > 1 and detector.deterministic:
         raise ValueError(f"{request.detector} gives the same scores with every seed: leave out {option('repeat')}")
     if resume and restart:
@@ -272,6 +273,7 @@ def score(
     else:
         beside = model_path.resolve().parent / RECORD
         before = read_record(beside) if model_path.name == "model" and beside.is_file() else {}
+    _check_apart(source, folder)
     model = load_detector(inside if inside.is_dir() else model_path)
     with claim(folder, REPLACED) as claimed, collected(show.say) as warnings:
         started = now()
@@ -299,6 +301,13 @@ def score(
 
 
 NEW_HERE = "A partner is called new where it first occurs in this file: a model does not keep earlier events."
+
+
+def _check_apart(source: Source, folder: Path) -> None:
+    """Refuse to read files of a finished run that the new one would replace."""
+    inside = [file for file in source.files() if Path(file).parent == folder.resolve() and Path(file).name in FILES]
+    if inside:
+        raise ValueError(f"{inside[0]} would be read and written at once: choose another {option('out')}")
 
 
 def _read_like(source: Source, record: Mapping[str, Any]) -> Source:

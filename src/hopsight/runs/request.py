@@ -20,7 +20,8 @@ OPTIONS = ("seed", "device")  # fields that have their own option
 PLACES = ("path", "nodes", "data_dir")  # fields of a source that say where it is, not how to read it
 OF_NODES = ("label", "id_column", "type_column", "name_column")  # fields that name columns of the node table
 LISTS = ("ignore", "category")
-MAY_LACK = ("label", "name_column")  # columns that another table need not have
+ENDS = ("source_column", "target_column")
+COLUMNS = ("weight_column", "time_column", *OF_NODES, *ENDS)
 KINDS: dict[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
 
 
@@ -94,6 +95,8 @@ class Source:
             return self
         default, names = type(self)(), [*edges, *nodes]
         found: dict[str, Any] = {}
+        theirs = [getattr(other, name) for name in ENDS]  # of an edge, which belong together
+        ends = all(name in edges for name in theirs if name) and not (self.source_column or self.target_column)
         for each in dataclasses.fields(self):
             name, value = each.name, getattr(other, each.name)
             if name == "ignore" and learned_from in names:
@@ -101,10 +104,10 @@ class Source:
             known = nodes if name in OF_NODES else names
             if isinstance(value, tuple):
                 value = tuple(one for one in value if one in known or one in rows_ignored(value, edges))
-            is_column = name in MAY_LACK and isinstance(value, str)
-            if name not in PLACES and getattr(self, name) == getattr(default, name) != value:
-                if (is_column and value not in known) or (name in OF_NODES and not nodes):
-                    continue
+            if name in PLACES or getattr(self, name) != getattr(default, name) or value == getattr(default, name):
+                continue
+            lacks = name in COLUMNS and value not in known
+            if not lacks and not (name in OF_NODES and not nodes) and not (name in ENDS and not ends):
                 found[name] = value
         if found:
             said = (

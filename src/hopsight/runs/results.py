@@ -249,6 +249,7 @@ def record_of(source: Source, graph: AttributedGraph, model: Any, *, scored: boo
     """Return the part of the record that every command with scores has; ``scored`` by a model fitted elsewhere."""
     shown = shown_order(model)
     n_flagged, learned = int(model.label_[shown].sum()), getattr(model, "learned_words", None)
+    n_ranked = graph.n_nodes if graph.ranked is None else int(graph.ranked.sum())
     return {
         "inputs": checksums(*source.files()),
         "parameters": dataclasses.asdict(model),
@@ -257,7 +258,7 @@ def record_of(source: Source, graph: AttributedGraph, model: Any, *, scored: boo
         "graph": graph_statistics(graph),
         "threshold": model.threshold_,
         "n_flagged": n_flagged,
-        "flagged": flagged_sentence(model, n_flagged, graph.n_nodes, scored=scored, shown=shown),
+        "flagged": flagged_sentence(model, n_flagged, n_ranked, scored=scored, shown=shown),
         "labels": compare_with_labels(graph, model.decision_score_, judged_or_left_out(model)),
         "learned": learned,
         "distinguishes": learned and [dataclasses.asdict(each) for each in model.distinctions(graph)],
