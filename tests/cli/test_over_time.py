@@ -66,6 +66,25 @@ def test_ids_cannot_control_the_terminal(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["explain", str(out), "a"]) == 0  # nothing of the run over time is left
 
 
+def test_a_table_that_was_removed_is_said_to_be_gone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame, out = toy_events(), tmp_path / "run"
+    for name, rows in (("old", frame[:2000]), ("new", frame[2000:])):
+        rows.write_csv(tmp_path / f"{name}.csv")
+    options = ["--weight-column", "amount", "--ignore", "label", "--window", "1d", "--quiet"]
+    assert main(["stream", str(tmp_path / "old.csv"), *options, "--out", str(out)]) == 0
+    (out / "alerts.csv").unlink()
+    capsys.readouterr()
+    assert main(["watch", str(out), str(tmp_path / "old.csv"), "--json"]) == 0
+    said = capsys.readouterr()
+    assert "alerts.csv is gone: a new one has only what follows" in said.err
+    assert "was changed" not in said.err
+    assert said.out == ""
+    assert main(["watch", str(out), str(tmp_path / "new.csv"), "--json"]) == 0
+    said = capsys.readouterr()
+    assert "gone" not in said.err
+    assert pl.read_csv(out / "alerts.csv").height == len(said.out.splitlines()) > 0
+
+
 def _explained(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every file speaks of all events, and explain knows nodes, pairs and that there are no groups."""
     assert json.loads((out / "run.json").read_text())["n_events"] == pl.read_csv(out / "edges.csv").height

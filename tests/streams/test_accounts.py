@@ -103,7 +103,72 @@ def test_one_enormous_amount_hides_no_other_account(tmp_path: Path, largest: flo
     rows = pl.concat([pl.DataFrame(each) for each in (everyday, wrong, hub)])
     alerts, _ = run_of(tmp_path, rows.with_columns(time=pl.from_epoch(pl.col("time").cast(pl.Int64))))
     reason = alerts.filter(account="X", decided_by="partners")["reason"].item()
-    assert "7 new partners within 6 minutes so far, 4,520 in first payments (902 to 906 each); nothing else " in reason
+    words = "4,520 in 5 of the first payments (902 to 906 each; the others have no amount above 0); nothing else "
+    assert f"7 new partners within 6 minutes so far, {words}" in reason
+
+
+def everyday_payments(n_days: int) -> pl.DataFrame:
+    """Return small payments of 120 people, two of three in dollars, the others in yen."""
+    rng = np.random.default_rng(0)
+    size, people = 25 * n_days, [f"P{number}" for number in range(120)]
+    yen = np.arange(size) % 3 == 2
+    return pl.DataFrame(
+        {
+            "source": rng.choice(people, size), "target": rng.choice(people, size),
+            "time": START + np.sort(rng.uniform(0, n_days * 86400, size)),
+            "amount": np.exp(rng.normal(4.0, 0.5, size)) * np.where(yen, 150.0, 1.0),
+            "currency": np.where(yen, "JPY", "USD"),
+        }
+    )  # fmt: skip
+
+
+def dated(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(time=pl.from_epoch(pl.col("time").cast(pl.Int64)))
+
+
+def test_amounts_are_told_in_the_currency_that_they_were_paid_in(tmp_path: Path) -> None:
+    """An amount goes from yen to dollars and back; X is paid by 20 strangers in yen, Y in yen and dollars."""
+    hubs = [
+        {"source": [f"P{at}" for at in range(20)], "target": [name] * 20,
+         "time": START + 50 * 86400.0 + np.arange(20.0),
+         "amount": [300_000.0 + at if yen else 2000.0 + at for at, yen in enumerate(in_yen)],
+         "currency": ["JPY" if yen else "USD" for yen in in_yen]}
+        for name, in_yen in (("X", [True] * 20), ("Y", [True, False] * 10))
+    ]  # fmt: skip
+    chain = {"source": ["P1", "C1", "C2", "C3"], "target": ["C1", "C2", "C3", "P2"],
+             "time": START + 45 * 86400.0 + 3600.0 * np.arange(4), "amount": [9e5, 6e3, 8.9e5, 5.9e3],
+             "currency": ["JPY", "USD"] * 2}  # fmt: skip
+    rows = pl.concat([everyday_payments(60), *map(pl.DataFrame, (*hubs, chain))])
+    alerts, _ = run_of(tmp_path, dated(rows))
+    x, y = (alerts.filter(account=name, decided_by="partners").row(0, named=True) for name in "XY")
+    assert "so far, 2,100,021 JPY in first payments (300,000 to 300,006 JPY each); nothing else since" in x["reason"]
+    assert (x["amount"], x["currency"]) == (2_100_021.0, "JPY")
+    assert "so far, first payments in several currencies; nothing else since" in y["reason"]
+    assert (y["amount"], y["usual_amount"], y["currency"]) == (None, None, None)
+    last = alerts.filter(account="C3", decided_by="cycle").row(0, named=True)
+    assert "C3 sent 5,900 USD on to P2, 1 hour after it received 890,000 JPY;" in last["reason"]
+    assert (last["amount"], last["currency"]) == (5900.0, "USD")
+
+
+def test_late_events_are_no_new_partners_within_a_minute(tmp_path: Path) -> None:
+    """A pays one new partner every two days; that file comes late. Later A pays many at once."""
+    everyday = everyday_payments(90)
+    times = START + 2 * 86400.0 * np.arange(20.0)
+    slow = pl.DataFrame(
+        {"source": "A", "target": [f"P{at}" for at in range(20)], "time": times, "amount": 900.0, "currency": "USD"}
+    )
+    many = slow.with_columns(pl.col("target").str.replace("P", "P5"), time=START + 88 * 86400 + pl.int_range(20) * 60.0)
+    early = pl.col("time") < START + 80 * 86400
+    run_of(tmp_path, dated(everyday.filter(early, pl.col("time") > START + 40 * 86400)))
+    found = []
+    for number, rows in enumerate((slow, pl.concat([everyday.filter(~early), many]))):
+        dated(rows).write_csv(tmp_path / f"{number}.csv")
+        assert run.watch(tmp_path / "run", tmp_path / f"{number}.csv").n_late == (0 if number else 20)
+        found.append(pl.read_csv(tmp_path / "run" / "alerts.csv").filter(account="A"))
+    assert found[0].height == 0
+    reason = found[1].filter(decided_by="partners")["reason"].item()
+    assert "within 6 minutes so far, 6,300 USD in first payments (900 USD each); nothing else since" in reason
+    assert reason.endswith("; 20 payments that came late are not counted.")
 
 
 def test_an_account_has_one_alert_per_episode(watched: tuple) -> None:

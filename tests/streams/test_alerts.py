@@ -19,15 +19,16 @@ BYTES = Wording(parse_window("1h"), True, "%Y-%m-%d %H:%M:%S", paid=True)
 
 
 def alerts_of(
-    *rows: tuple[str, str, float, float, str, bool], tallies: dict[str, pl.DataFrame] | None = None, amount: float = 1e6
+    *rows: tuple[Any, ...], tallies: dict[str, pl.DataFrame] | None = None, amount: float = 1e6
 ) -> list[tuple[str, float]]:
-    """Return account and hour of the alerts on events: source, target, hour, score, kind, and whether they have met."""
+    """Return account and hour of the alerts on events: source, target, hour, score, kind, and whether they have met.
+
+    One with a seventh value came late.
+    """
     return [(row["account"], row["place"]) for row in raised(*rows, tallies=tallies, amount=amount)]
 
 
-def raised(
-    *rows: tuple[str, str, float, float, str, bool], tallies: dict[str, pl.DataFrame] | None, amount: float
-) -> list[dict[str, Any]]:
+def raised(*rows: tuple[Any, ...], tallies: dict[str, pl.DataFrame] | None, amount: float) -> list[dict[str, Any]]:
     judgments = np.zeros((len(rows), at.N_COLUMNS), np.float32)
     judgments[:, at.SCORE] = [row[3] for row in rows]
     judgments[:, at.KIND] = [KINDS.index(row[4]) for row in rows]
@@ -35,7 +36,8 @@ def raised(
     judgments[:, at.STREAK_PLACE] = 4.0  # of amounts received
     judgments[:, at.STREAK_SIZE] = 3.0
     places = np.array([row[2] for row in rows])
-    judged = at.Judged(judgments, places.astype(np.int64), np.zeros((len(rows), 3, N_SAID)), places)
+    accounts, late = np.zeros((len(rows), 3, N_SAID)), np.array([len(row) > 6 for row in rows])
+    judged = at.Judged(judgments, places.astype(np.int64), accounts, places, late)
     events = pl.DataFrame(
         {
             "source": [row[0] for row in rows], "target": [row[1] for row in rows], "time": places * HOUR,
@@ -53,6 +55,8 @@ def test_the_third_flagged_event_of_a_pair_within_a_window_raises_one_alert() ->
     assert alerts_of(*flows[:2]) == []
     assert alerts_of(*(flow for number, flow in enumerate(flows) if number % 3 == 0)) == []  # 45 minutes apart
     assert alerts_of(*(("a", f"x{number}", *flow[2:]) for number, flow in enumerate(flows))) == []
+    assert alerts_of(*((*flow, "late") for flow in flows)) == []
+    assert alerts_of(flows[0], (*flows[1], "late"), *flows[2:4]) == [("a", 50.75)]
     pieces: dict[str, pl.DataFrame] = {}
     assert [alerts_of(flow, tallies=pieces) for flow in flows] == [[], [], [("a", 50.5)], [], [], [], []]
 

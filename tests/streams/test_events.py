@@ -181,12 +181,32 @@ def test_amounts_of_another_currency_count_by_what_is_usual_in_it(caplog: pytest
     rows = [("EUR", 10.0)] * 11 + [("JPY", 1000.0)] * 10 + [("JPY", 20_000.0), ("EUR", 200.0), ("USD", 7.0)]
     events = pl.DataFrame({"currency": [row[0] for row in rows], "amount": [row[1] for row in rows]})
     for parts in ([events], [events[:15], events[15:]]):
-        notes: dict = {"currencies": {}, "unit": ""}
-        found = pl.concat([in_one_currency(part, notes) for part in parts])
-        assert notes["unit"] == "EUR" or len(parts) == 1
-        np.testing.assert_allclose(found["amount"].to_numpy()[21:], [200.0, 200.0, np.nan])
-        assert np.isnan(found["amount"].to_numpy()[11:21]).all()  # too few to compare with
+        found = compared(parts)
+        np.testing.assert_allclose(found[21:], [200.0, 200.0, np.nan])
+        assert np.isnan(found[11:21]).all()  # too few to compare with
     assert caplog.messages == ["Amounts in USD are new to this stream: the first 10 of them are not judged."]
+
+
+def compared(parts: list[pl.DataFrame]) -> np.ndarray:
+    """Return the amounts of the parts of a stream as they are compared."""
+    notes: dict = {"currencies": {}, "unit": None}
+    found = pl.concat([in_one_currency(part, notes) for part in parts])
+    return (found["amount"] * found["factor"]).to_numpy()
+
+
+@pytest.mark.parametrize("size", [1, 7, 60])
+def test_parts_of_any_size_compare_amounts_alike_and_one_amount_in_gold_is_no_measure(size: int) -> None:
+    """The first event has no amount, the second is the only one in gold, and yen are rarer than euros only later."""
+    rng = np.random.default_rng(0)
+    shares = [0.3] * 50 + [0.9] * 250
+    names = ["JPY", "XAU", *np.where(rng.random(300) < shares, "EUR", "JPY")]
+    usual = np.where(np.array(names) == "JPY", 9.0, 4.0)
+    amounts = [np.nan, 1.0, *np.exp(rng.normal(usual[2:], 0.5))]
+    events = pl.DataFrame({"currency": names, "amount": amounts})
+    whole = compared([events])
+    np.testing.assert_array_equal(whole, compared([events[at : at + size] for at in range(0, events.height, size)]))
+    assert np.isfinite(whole[40:]).all()
+    assert abs(np.log(whole[100:]).mean() - 9.0) < 0.2
 
 
 @pytest.mark.parametrize("last", [("c", "d", 5, 0.5), ("c", "d", 2.5, 1.0), ("c", "d", 5, "1.234,50")])

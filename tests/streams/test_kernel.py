@@ -8,14 +8,25 @@ import pytest
 
 from hopsight.metrics import roc_auc
 from hopsight.streams.events import Columns
-from hopsight.streams.kernel import SCORE, advance
+from hopsight.streams.kernel import (
+    EV_AMOUNT,
+    EV_HOP,
+    EV_PAIR,
+    EV_RECEIVER,
+    EV_SENDER,
+    EV_STREAK,
+    HOP,
+    SCORE,
+    SURPRISE,
+    advance,
+)
 from hopsight.streams.memory import N_LATE
 from hopsight.streams.results import kind_names, new_habits
 from hopsight.streams.state import State
 from stream_toys import BURST, DAY, START, STRANGER, read_events, toy_events
 
 COLUMNS = Columns(time="time", amount="amount")
-NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "habits": new_habits()}
+NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "habits": new_habits(), "currencies": {"": [0, 0]}}
 
 
 def judged(*parts: pl.DataFrame, **notes: object) -> tuple[np.ndarray, State]:
@@ -55,13 +66,16 @@ def test_what_was_planted_is_found_by_the_right_kind(frame: pl.DataFrame, readin
     assert (kinds[strangers] == "streak").any()
 
 
-def test_a_late_event_counts_as_of_the_newest_time(frame: pl.DataFrame) -> None:
+def test_a_late_event_counts_as_of_the_newest_time_but_in_no_burst_or_streak(frame: pl.DataFrame) -> None:
     head, tail = frame[:1000], frame[1000:1001]
     as_of_now = tail.with_columns(time=head["time"].tail(1))
     first = read_events(head, COLUMNS)
     late, state = judged(first, read_events(tail.with_columns(time=pl.lit(START)), COLUMNS))
     punctual, other = judged(first, read_events(as_of_now, COLUMNS))
-    np.testing.assert_array_equal(late, punctual)
+    of_pair, within = [HOP, SURPRISE, EV_HOP, EV_AMOUNT], [EV_PAIR, EV_SENDER, EV_RECEIVER, EV_STREAK]
+    np.testing.assert_array_equal(late[-1, of_pair], punctual[-1, of_pair])
+    assert not late[-1, within].any()
+    assert state.memory.late.sum() == 2  # of both ends
     assert (state.memory.clock[N_LATE], other.memory.clock[N_LATE]) == (1, 0)
 
 

@@ -37,7 +37,10 @@ def planted(source: list[int], target: list[int], seconds: float) -> pl.DataFram
 
 
 def scores_of(frame: pl.DataFrame, window: str = "1d") -> np.ndarray:
-    state = State.new({"window": window, "seed": 0, "hours": True, "fits": [], "habits": new_habits()}, seed=0)
+    state = State.new(
+        {"window": window, "seed": 0, "hours": True, "fits": [], "habits": new_habits(), "currencies": {"": [0, 0]}},
+        seed=0,
+    )
     return advance(state, read_events(frame, Columns(time="time", amount="amount")))[0][:, SCORE]
 
 
@@ -92,7 +95,10 @@ def test_money_mules_are_named(traffic: pl.DataFrame) -> None:
 
 def nodes_of(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the nodes, most anomalous first."""
-    state = State.new({"window": "1d", "seed": 0, "hours": True, "fits": [], "habits": new_habits()}, seed=0)
+    state = State.new(
+        {"window": "1d", "seed": 0, "hours": True, "fits": [], "habits": new_habits(), "currencies": {"": [0, 0]}},
+        seed=0,
+    )
     events = read_events(frame, Columns(time="time", amount="amount"))
     rows = node_tally(event_frame(events, advance(state, events), 3.0), None)
     return node_scores(node_totals(rows, None))

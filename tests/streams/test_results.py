@@ -92,7 +92,7 @@ def test_a_pair_is_explained_with_a_date(finished: Path) -> None:
     assert f"; the strongest came at {date} with a score of " in explain_pair(finished, source, target)["summary"]
 
 
-DAYS = Wording(parse_window("1d"), True, "%d.%m.%Y %H:%M", "EUR", paid=True, origin=10.0, money=True)
+DAYS = Wording(parse_window("1d"), True, "%d.%m.%Y %H:%M", ("EUR",), paid=True, origin=10.0, money=True)
 
 
 def test_events_in_words() -> None:
@@ -133,20 +133,20 @@ def test_accounts_in_words() -> None:
     Windows are days, and the first is 11.01.: the alert is in the quarter from 13.01. 12:00 on, and is about it and the
     one before, so that earlier ones end at 06:00.
     """
-    values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 640.0, 5.0, 0.0]
+    values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 640.0, 5.0, 0.0, 1.0, 12.0, 1.0, 0.0]
     assert account_reason("ann", account_row(0, values, 4.2 * 3600), DAYS) == (
         "ann paid 12 new partners within 5 hours so far, 9,420 EUR in first payments (310.5 to 995 EUR each); 5 other "
         "payments since 11.01.1970 00:00, at most 640 EUR in each block of 6 hours from then to 13.01.1970 06:00."
     )
     unpaid = replace(DAYS, paid=False, money=False)
-    assert account_reason("ann", account_row(1, [3.5, 12.0, *[0.0] * 7], 60.0), unpaid) == (
+    assert account_reason("ann", account_row(1, [3.5, 12.0, *[0.0] * 11], 60.0), unpaid) == (
         "ann received from 12 new partners within 1 minute so far; nothing else since 11.01.1970 00:00."
     )
 
 
 def test_only_money_is_paid() -> None:
-    bytes_ = replace(DAYS, unit="", money=False)
-    values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 0.0, 5.0, 0.0]
+    bytes_ = replace(DAYS, currencies=("",), money=False)
+    values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 0.0, 5.0, 0.0, 0.0, 12.0, 1.0, 0.0]
     rest = "12 new partners within 5 hours so far, 9,420 in first events (310.5 to 995 each); 5 other events since "
     rest += "11.01.1970 00:00."
     assert account_reason("ann", account_row(0, values, 4.2 * 3600), bytes_) == f"ann sent to {rest}"
@@ -158,8 +158,8 @@ def test_only_money_is_paid() -> None:
 
 
 def test_dates_without_an_hour_give_no_hours_and_minutes() -> None:
-    dates = replace(DAYS, times="%m/%d/%Y", unit="")
-    values = [3.5, 3.0, 9353.0, 0.0, 3000.0, 3200.0, 640.0, 5.0, 0.0]
+    dates = replace(DAYS, times="%m/%d/%Y", currencies=("",))
+    values = [3.5, 3.0, 9353.0, 0.0, 3000.0, 3200.0, 640.0, 5.0, 0.0, 1.0, 3.0, 1.0, 0.0]
     assert account_reason("ann", account_row(1, values, 0.0), dates) == (
         "ann was paid by 3 new partners within a day so far, 9,353 in first payments (3,000 to 3,200 each); 5 other "
         "payments since 01/11/1970, at most 640 in each block of a day from then to 01/13/1970."

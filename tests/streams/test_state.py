@@ -12,6 +12,7 @@ import pytest
 
 from hopsight.runs.folder import STATE
 from hopsight.streams import memory
+from hopsight.streams import state as module
 from hopsight.streams.events import Columns
 from hopsight.streams.kernel import advance
 from hopsight.streams.results import new_habits, unguarded_text
@@ -25,7 +26,7 @@ def new_files() -> dict:
 
 
 ONE = pl.DataFrame({"node": ["one"]})
-NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "habits": new_habits()}
+NOTES = {"window": "1d", "seed": 0, "hours": True, "fits": [], "habits": new_habits(), "currencies": {"": [0, 0]}}
 
 
 def test_a_loaded_state_continues_to_the_bit(tmp_path: Path) -> None:
@@ -113,6 +114,24 @@ def test_a_table_that_somebody_changed_is_left_alone_and_another_goes_on_beside_
     assert (tmp_path / "a-2.csv").read_bytes() == b"node\none\n"
     assert [path.name for path in journal.paths("a.csv")] == ["a.csv", "a-2.csv"]
     assert len(list(tmp_path.iterdir())) == 3  # and the state
+
+
+def test_a_table_that_somebody_removed_begins_anew(tmp_path: Path) -> None:
+    journal = begun(tmp_path)
+    (tmp_path / "a.csv").unlink()
+    for missing in (["a.csv"], []):
+        assert journal.begin_missing({"a.csv": ["node"]}) == missing
+        assert journal.recover({}) == []
+    journal.append("a.csv", ONE)
+    assert (tmp_path / "a.csv").read_bytes() == b"node\none\n"
+
+
+def test_refuses_a_state_of_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "VERSION", 7)
+        State.new(dict(NOTES), seed=0).save(tmp_path / STATE)
+    with pytest.raises(ValueError, match="it has version 7, not 8; start again with hopsight stream"):
+        State.load(tmp_path / STATE)
 
 
 def test_a_link_in_the_folder_is_never_followed(tmp_path: Path) -> None:

@@ -54,22 +54,24 @@ FREE = 1.0  # digits of a chain that count nothing: every event may be the end o
 TOP_DIGITS = 8.0
 # What is said of an account: its score, and of the strongest length of time the new partners, their amount, the time of
 # the first, the smallest and the largest amount, the most that it moved in one earlier block, its other events so far,
-# and which length it is.
-SCORE, N_NEW, AMOUNT, BEGAN, SMALLEST, LARGEST, MOST, OTHERS, LENGTH = range(9)
-N_SAID = 9
+# and which length it is; then the currency of the most, and of the new partners the number of amounts and the currency;
+# and the events that came late. Amounts are as they were paid.
+SCORE, N_NEW, AMOUNT, BEGAN, SMALLEST, LARGEST, MOST, OTHERS, LENGTH, MOST_IN, N_AMOUNTS, AMOUNT_IN, N_LATE = range(13)
+N_SAID = 13
 # What is said of an account that sends on: its score, what it received, when, the number of links, when the chain
-# began, and the most that it sent in one earlier block of the longest.
-RECEIVED, RECEIVED_AT, N_LINKS, CHAIN_BEGAN, MOST_SENT = range(1, 6)
+# began, and the most that it sent in one earlier block of the longest; then the currencies of both amounts.
+RECEIVED, RECEIVED_AT, N_LINKS, CHAIN_BEGAN, MOST_SENT, RECEIVED_IN, MOST_SENT_IN = range(1, 8)
 
 
 @inner
 def look_at_account(
     memory: Memory, slot: int, end: int, place: float, second: float, new: bool, amount: float,
-    said: NDArray[np.float64],
+    paid: NDArray[np.float64], said: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Count an event that a node sent (``end`` 0) or received (1), and say how unusual its recent ones are together.
 
-    ``place`` is the time in windows since the stream began, ``second`` the same in seconds.
+    ``place`` is the time in windows since the stream began, ``second`` the same in seconds; ``paid`` is the amount as
+    it was paid, 0 if unknown or a refund, and the number of its currency.
     """
     said[SCORE] = 0.0
     if memory.since[slot, end] == 0.0:
@@ -93,16 +95,22 @@ def look_at_account(
                     customs[0, 0], customs[0, 1], customs[0, 2] = block + 1.0, 0.0, 0.0
                 customs[0, 1] += 1.0
         row[at.MOVED] += amount
+        if paid[0] > 0.0:
+            row[at.ALL_PAID] += paid[0]
+            row[at.ALL_IN] = _common(row[at.ALL_IN], paid[1])
         if not new:
             continue
         if row[at.NEW] == 0.0:
             row[at.FIRST], row[at.LOW], row[at.HIGH] = second, math.inf, 0.0
         row[at.NEW] += 1.0
+        if paid[0] > 0.0:
+            row[at.N_PAID] += 1.0
+            row[at.NEW_PAID] += paid[0]
+            row[at.NEW_IN] = _common(row[at.NEW_IN], paid[1])
+            row[at.LOW], row[at.HIGH] = min(row[at.LOW], paid[0]), max(row[at.HIGH], paid[0])
         if end == 0 and scale == at.N_LENGTHS - 1 and row[at.NEW] == FEWEST:
             memory.customs[0, 2] += 1.0
         row[at.MONEY] += amount
-        row[at.LOW] = min(row[at.LOW], amount if amount > 0.0 else math.inf)  # 0 is unknown
-        row[at.HIGH] = max(row[at.HIGH], amount)
         number = row[at.NEW] + row[at.NEW_BEFORE]
         if not judged or number < FEWEST:
             continue
@@ -115,13 +123,15 @@ def look_at_account(
         row[at.STRONGEST] = max(row[at.STRONGEST], score)
         if score > said[SCORE]:
             earlier = row[at.NEW_BEFORE] > 0.0
-            said[SCORE], said[N_NEW], said[AMOUNT] = score, number, row[at.MONEY] + row[at.MONEY_BEFORE]
+            said[SCORE], said[N_NEW], said[AMOUNT] = score, number, row[at.NEW_PAID] + row[at.NEW_PAID_BEFORE]
+            said[N_AMOUNTS] = row[at.N_PAID] + row[at.N_PAID_BEFORE]
+            said[AMOUNT_IN] = _common(row[at.NEW_IN], row[at.NEW_IN_BEFORE])
             said[BEGAN] = row[at.FIRST_BEFORE] if earlier else row[at.FIRST]
             said[SMALLEST] = min(row[at.LOW], row[at.LOW_BEFORE]) if earlier else row[at.LOW]
             said[LARGEST] = max(row[at.HIGH], row[at.HIGH_BEFORE]) if earlier else row[at.HIGH]
-            said[MOST], said[LENGTH] = row[at.MOST_MOVED], scale
-            counts = memory.nodes.counts[slot]
-            said[OTHERS] = counts[at.SENT + end] + counts[at.SENT_NOW + end] - number
+            said[MOST], said[MOST_IN], said[LENGTH] = row[at.MOST_PAID], row[at.MOST_IN], scale
+            counts, said[N_LATE] = memory.nodes.counts[slot], memory.late[slot, end]
+            said[OTHERS] = counts[at.SENT + end] + counts[at.SENT_NOW + end] - number - said[N_LATE]
 
 
 @inner
@@ -134,7 +144,7 @@ def open_span(memory: Memory) -> None:
 @inner
 def look_at_chain(
     memory: Memory, source: int, target: int, pair: int, place: float, second: float, amount: float,
-    said: NDArray[np.float64],
+    paid: NDArray[np.float64], said: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Follow an amount from account to account, and say how unusual it is that the source sent it on."""
     said[SCORE] = 0.0
@@ -169,8 +179,9 @@ def look_at_chain(
             rare = looked_up(memory.block_tail[at.CHAINS], digits / TOP_DIGITS) / math.log(10.0)
             if links >= FEWEST_LINKS and place >= FIRST_JUDGED:
                 said[SCORE], said[N_LINKS], said[CHAIN_BEGAN] = min(digits - FREE, rare), links, began
-                said[RECEIVED], said[RECEIVED_AT] = row[at.CAME_AMOUNT], row[at.CAME_AT]
-                said[MOST_SENT] = memory.blocks[source, 0, at.N_LENGTHS - 1, at.MOST_MOVED]
+                said[RECEIVED], said[RECEIVED_IN] = row[at.CAME_PAID], row[at.CAME_IN]
+                longest, said[RECEIVED_AT] = memory.blocks[source, 0, at.N_LENGTHS - 1], row[at.CAME_AT]
+                said[MOST_SENT], said[MOST_SENT_IN] = longest[at.MOST_PAID], longest[at.MOST_IN]
     weight = HARDLY / links if said[SCORE] >= UNUSUAL else 1.0  # every link of a chain is an event
     _count(memory.block_seen[at.CHAINS], digits / TOP_DIGITS if links >= FEWEST_LINKS else 0.0, weight)
     place_of_oldest = 0
@@ -180,6 +191,15 @@ def look_at_chain(
     row = memory.arrivals[target, place_of_oldest]
     row[at.CAME], row[at.CAME_AT], row[at.CAME_AMOUNT], row[at.CAME_FROM] = place + 1.0, second, amount, source
     row[at.CAME_DIGITS], row[at.CAME_LINKS], row[at.CHAIN_BEGAN] = digits, links, began
+    row[at.CAME_PAID], row[at.CAME_IN] = paid[0], paid[1]
+
+
+@inner
+def _common(one: float, other: float) -> float:
+    """Return the currency of amounts that are in these two."""
+    if one == 0.0 or other == 0.0:
+        return one + other
+    return one if one == other else at.SEVERAL
 
 
 @inner
@@ -212,13 +232,19 @@ def _shift(row: NDArray[np.float64], block: int) -> None:
     follows = row[at.BLOCK] == block  # it is stored plus one
     row[at.MOST_NEW] = max(row[at.MOST_NEW], row[at.NEW_BEFORE])
     row[at.MOST_MOVED] = max(row[at.MOST_MOVED], row[at.MOVED_BEFORE])
+    row[at.MOST_PAID] = max(row[at.MOST_PAID], row[at.ALL_PAID_BEFORE])
+    row[at.MOST_IN] = _common(row[at.MOST_IN], row[at.ALL_IN_BEFORE])
     if not follows:
         row[at.MOST_NEW] = max(row[at.MOST_NEW], row[at.NEW])
         row[at.MOST_MOVED] = max(row[at.MOST_MOVED], row[at.MOVED])
+        row[at.MOST_PAID] = max(row[at.MOST_PAID], row[at.ALL_PAID])
+        row[at.MOST_IN] = _common(row[at.MOST_IN], row[at.ALL_IN])
         row[at.STRONGEST] = 0.0
     for now, before in (
         (at.NEW, at.NEW_BEFORE), (at.MONEY, at.MONEY_BEFORE), (at.MOVED, at.MOVED_BEFORE), (at.FIRST, at.FIRST_BEFORE),
-        (at.LOW, at.LOW_BEFORE), (at.HIGH, at.HIGH_BEFORE),
+        (at.N_PAID, at.N_PAID_BEFORE), (at.NEW_PAID, at.NEW_PAID_BEFORE), (at.NEW_IN, at.NEW_IN_BEFORE),
+        (at.LOW, at.LOW_BEFORE), (at.HIGH, at.HIGH_BEFORE), (at.ALL_PAID, at.ALL_PAID_BEFORE),
+        (at.ALL_IN, at.ALL_IN_BEFORE),
     ):  # fmt: skip
         row[before] = row[now] if follows else 0.0
         row[now] = 0.0

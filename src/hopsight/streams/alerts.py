@@ -8,7 +8,7 @@ it sends or receives, or a streak); a window without another flag ends that. An 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +18,13 @@ from hopsight.checks import plural
 from hopsight.explanations.events import Calendar, money
 from hopsight.streams import accounts as said
 from hopsight.streams.kernel import Judged
+from hopsight.streams.memory import SEVERAL
 from hopsight.streams.times import ISO, UNITS, Window, moment_words, parse_window
 from hopsight.system.lazy_polars import pl
 
 COLUMNS = (
-    "alert", "account", "source", "target", "time", "window", "amount", "usual_amount", "score", "decided_by", "hop",
-    "surprise", "reason",
+    "alert", "account", "source", "target", "time", "window", "amount", "usual_amount", "currency", "score",
+    "decided_by", "hop", "surprise", "reason",
 )  # fmt: skip
 PARTNERS, CHAIN = "partners", "cycle"  # the kinds of evidence of an account
 OF_CHAIN = 2  # beside source (0) and target (1): the source, for what it sends on
@@ -48,8 +49,7 @@ class Wording:
     window: Window
     dated: bool
     times: str  # a pattern for dates, as in the file
-    unit: str = ""  # of amounts, such as EUR
-    about: str = ""  # before a sum of amounts in several currencies
+    currencies: tuple[str, ...] = ("",)  # of amounts, such as EUR
     paid: bool = False  # whether events have amounts
     origin: float = 0.0  # windows from time 0 to where the first block begins
     money: bool = False  # whether the amounts are money; what else is sent is not paid
@@ -58,18 +58,18 @@ class Wording:
     def of(cls, notes: Mapping[str, Any]) -> Wording:
         """Return how a stream writes them, by its notes."""
         return cls(
-            parse_window(notes["window"]), bool(notes["hours"]), notes["shown"] or ISO, notes["unit"],
-            "about " if len(notes["currencies"]) > 1 else "", notes["paid"], notes.get("origin", 0.0),
-            notes.get("money", notes["paid"]),
+            parse_window(notes["window"]), bool(notes["hours"]), notes["shown"] or ISO, tuple(notes["currencies"]),
+            notes["paid"], notes.get("origin", 0.0), notes.get("money", notes["paid"]),
         )  # fmt: skip
 
-    def amount(self, value: float, unit: str | None = None) -> str:
-        """Return an amount with its unit.
+    def currency(self, number: float) -> str | None:
+        """Return the currency with this number; None of no amounts, or of amounts in several.
 
-        >>> Wording(Window("1d", 86400.0, None), True, "%Y-%m-%d", "EUR").amount(9420.4)
-        '9,420 EUR'
+        >>> wording = Wording(Window("1d", 86400.0, None), True, "%Y-%m-%d", ("EUR", "JPY"))
+        >>> wording.currency(2.0), wording.currency(SEVERAL)
+        ('JPY', None)
         """
-        return money(value, currency=self.unit if unit is None else unit)
+        return self.currencies[int(number) - 1] if number > 0 else None
 
     def moment(self, seconds: float) -> str:
         """Return a time as the file writes it."""
@@ -116,27 +116,38 @@ class Wording:
         """When the first block began; empty where windows count events."""
         return "" if self.window.seconds is None else self.moment(self.origin * self.window.seconds)
 
-    def at_most(self, most: float, share: float, place: float, since: str) -> str:
+    def at_most(self, most: float, currency: str, share: float, place: float, since: str) -> str:
         """Return the most that an account moved in a block of so many windows, and from when to when these are.
 
         An alert is about the block of ``place``, a time in windows, and the one before it.
         """
-        text = f"at most {self.amount(most)} in each {self.block(share)}"
+        text = f"at most {money(most, currency=currency)} in each {self.block(share)}"
         if self.window.seconds is None:
             return f"{text} before the last two"
         last = self.origin + (math.floor(place / share) - 1.0) * share
         return f"{text} from {since} to {self.moment(last * self.window.seconds)}"
 
-    def so_far(self, others: float, most: float, share: float, place: float) -> str:
-        """Return how many other events an account had, and the most that it moved in a block of so many windows.
+    def so_far(self, values: Sequence[float], place: float) -> str:
+        """Return how many other events an account had, and the most that it moved in a block, by what is said of it.
 
+        >>> values = np.zeros(said.N_SAID)
+        >>> values[[said.OTHERS, said.MOST, said.MOST_IN, said.LENGTH, said.N_LATE]] = 5.0, 1.09, 1.0, 2.0, 3.0
         >>> wording = Wording(Window("1d", 86400.0, None), True, "%d.%m.%Y", paid=True, origin=10.0, money=True)
-        >>> wording.so_far(5.0, 1.09, 4.0, 13.5)
-        '5 other payments since 11.01.1970, at most 1.09 in each block of 4 days from then to 19.01.1970'
+        >>> for part in wording.so_far(values, 13.5).split("; "):
+        ...     print(part)
+        5 other payments since 11.01.1970, at most 1.09 in each block of 4 days from then to 19.01.1970
+        3 payments that came late are not counted
         """
-        number = plural(int(others), "other payment" if self.money else "other event") if others else "nothing else"
-        began = f" since {self.began}" if self.began else ""
-        return f"{number}{began}" + (f", {self.at_most(most, share, place, 'then')}" if most else "")
+        noun, others, late = "payment" if self.money else "event", int(values[said.OTHERS]), int(values[said.N_LATE])
+        text = plural(others, f"other {noun}") if others else "nothing else"
+        if self.began:
+            text += f" since {self.began}"
+        currency, share = self.currency(values[said.MOST_IN]), said.LENGTHS[int(values[said.LENGTH])]
+        if currency is not None:
+            text += f", {self.at_most(values[said.MOST], currency, share, place, 'then')}"
+        if late:
+            text += f"; {plural(late, noun)} that came late {'is' if late == 1 else 'are'} not counted"
+        return text
 
 
 def new_alerts(
@@ -163,7 +174,7 @@ def new_alerts(
     rows = [_row(row, wording) for row in begun.iter_rows(named=True)]
     kinds: Any = {
         "account": pl.String, "time": pl.String, "window": pl.String, "amount": pl.Float64, "usual_amount": pl.Float64,
-        "reason": pl.String,
+        "currency": pl.String, "reason": pl.String,
     }  # fmt: skip
     texts = pl.DataFrame(rows, schema=kinds, orient="row")
     alerts = begun.drop([*kinds, "alert"], strict=False).with_columns(
@@ -208,8 +219,8 @@ def _of_events(
 
 
 def _among_several(flagged: pl.DataFrame, tallies: dict[str, pl.DataFrame], now: float) -> pl.Series:
-    """Return which flagged events are at least the third of their pair within a window."""
-    places = flagged.select("key", "place")
+    """Return which flagged events are at least the third of their pair within a window; late ones count in none."""
+    places = flagged.select(pl.when(~pl.col("late")).then(pl.col("key", "place")))
     both = pl.concat([tallies.get("flags", places.clear()), places])
     recent = both.filter(pl.col("place") >= now - GAP)
     tallies["flags"] = recent.group_by("key", maintain_order=True).tail(OF_PAIR - 1)
@@ -232,51 +243,70 @@ def _of_accounts(frame: pl.DataFrame, judged: Judged, end: int, alarm: float) ->
 
 
 def _row(row: Mapping[str, Any], wording: Wording) -> tuple[Any, ...]:
-    """Return the account, time, window, amount, usual amount and reason of an alert."""
+    """Return the account, time, window, amount, usual amount, currency of both and reason of an alert."""
     account = str(row["target"] if row["end"] == 1 else row["source"])
     when, window = wording.moment(row["start"]), wording.title(row["window"])
     if row["said"] is None:
-        known = not math.isnan(row["amount"])
-        usual = row["usual_amount"] if known else None
-        reason = f"{when}: {event_reason(row, wording)}"
-        return account, when, window, row["amount"] if known else None, usual, reason
+        amounts = (*(None if math.isnan(row[name]) else row[name] for name in ("amount", "usual_amount")),)
+        return account, when, window, *amounts, row["currency"] or None, f"{when}: {event_reason(row, wording)}"
     values = row["said"]
     if row["end"] == OF_CHAIN:
-        most = values[said.MOST_SENT] or None
-        return account, when, window, row["amount"], most, f"{when}: {chain_reason(row, wording)}"
-    amounts = (values[said.AMOUNT] or None, values[said.MOST]) if wording.paid else (None, None)
+        same = wording.currency(values[said.MOST_SENT_IN]) == row["currency"]
+        amounts = (row["amount"], values[said.MOST_SENT] if same else None)
+        return account, when, window, *amounts, row["currency"] or None, f"{when}: {chain_reason(row, wording)}"
     began = wording.moment(values[said.BEGAN])
     span = when if began == when else f"{began} to {when}"
-    reason = f"{span}: {account_reason(account, row, wording)}"
-    return account, when, window, *amounts, reason
+    return account, when, window, *_sums(values, wording), f"{span}: {account_reason(account, row, wording)}"
+
+
+def _sums(values: Sequence[float], wording: Wording) -> tuple[float | None, float | None, str | None]:
+    """Return the amount of new partners, the most that the account moved before, and the currency of both."""
+    number = values[said.AMOUNT_IN] or values[said.MOST_IN]
+    if not wording.paid or number == SEVERAL:
+        return None, None, None
+    usual = values[said.MOST] if values[said.MOST_IN] in (0.0, number) else None
+    return values[said.AMOUNT] or None, usual, wording.currency(number) or None
 
 
 def account_reason(account: str, row: Mapping[str, Any], wording: Wording) -> str:
     """Say what the new partners of an account are, and what it did before."""
-    values, share = row["said"], said.LENGTHS[int(row["said"][said.LENGTH])]
+    values = row["said"]
     partners = plural(int(values[said.N_NEW]), "new partner")
     within = wording.within(values[said.BEGAN], row["start"])
-    others = wording.so_far(values[said.OTHERS], values[said.MOST], share, row["place"])
     does = ("paid", "was paid by") if wording.money else ("sent to", "received from")
     text = f"{account} {does[row['end']]} {partners} within {within} so far"
-    if not values[said.AMOUNT]:
-        return f"{text}; {others}."
-    low, high = wording.amount(values[said.SMALLEST]), wording.amount(values[said.LARGEST])
-    each = f"{low} each" if low == high else f"{low.removesuffix(wording.unit).strip()} to {high} each"
-    first = f"{wording.about}{wording.amount(values[said.AMOUNT])} in first {'payments' if wording.money else 'events'}"
-    return f"{text}, {first} ({each}); {others}."
+    return f"{text}{_first_amounts(values, wording)}; {wording.so_far(values, row['place'])}."
+
+
+def _first_amounts(values: Sequence[float], wording: Wording) -> str:
+    """Say what the first payments of new partners are, if they have amounts."""
+    noun, number = "payments" if wording.money else "events", int(values[said.N_AMOUNTS])
+    if not number:
+        return ""
+    if (currency := wording.currency(values[said.AMOUNT_IN])) is None:
+        return f", first {noun} in several currencies"
+    total = money(values[said.AMOUNT], currency=currency)
+    each = money(values[said.SMALLEST], values[said.LARGEST], currency=currency)
+    if number == values[said.N_NEW]:
+        return f", {total} in first {noun} ({each} each)"
+    each = f"{each} each; " if number > 1 else ""
+    return f", {total} in {number:,} of the first {noun} ({each}the others have no amount above 0)"
 
 
 def chain_reason(row: Mapping[str, Any], wording: Wording) -> str:
     """Say what an account received and sent on, along which chain, and the most that it sent before."""
     values = row["said"]
-    received, sent = (wording.about + wording.amount(each) for each in (values[said.RECEIVED], row["sent_on"]))
+    received = money(values[said.RECEIVED], currency=wording.currency(values[said.RECEIVED_IN]))
+    sent = money(row["amount"], currency=row["currency"])
     later = wording.after(values[said.RECEIVED_AT], row["start"])
-    most = wording.at_most(values[said.MOST_SENT], said.LENGTHS[-1], row["place"], wording.began)
+    most, currency = "", wording.currency(values[said.MOST_SENT_IN])
+    if currency is not None:
+        at_most = wording.at_most(values[said.MOST_SENT], currency, said.LENGTHS[-1], row["place"], wording.began)
+        most = f" It sent {at_most}."
     return (
         f"{row['source']} sent {sent} on to {row['target']}{later} it received {received}; "
         f"{plural(int(values[said.N_LINKS]), 'account')} in a row passed such an amount on since "
-        f"{wording.moment(values[said.CHAIN_BEGAN])}." + (f" It sent {most}." if values[said.MOST_SENT] > 0 else "")
+        f"{wording.moment(values[said.CHAIN_BEGAN])}.{most}"
     )
 
 
@@ -284,12 +314,9 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
     """Say what is unusual about an event, and what else is."""
     kind, source, target = row["decided_by"], row["source"], row["target"]
     paid = not math.isnan(row["amount"])
-    unit = row["currency"]
-    amounts = (
-        f"{wording.amount(row['amount'], unit)}, about {wording.amount(row['usual_amount'], unit)} expected"
-        if paid
-        else ""
-    )
+    amounts = money(row["amount"], currency=row["currency"]) if paid else ""
+    if not math.isnan(row["usual_amount"]) and paid:
+        amounts += f", about {money(row['usual_amount'], currency=row['currency'])} expected"
     count, usual = plural(round(row["count"]), "event"), f"about {max(row['usual'], 0.1):.1f} expected"
     tick, span = wording.window.span_words(dated=wording.dated)
     within = "a day" if wording.calendar.whole_days else span if row["scale"] else tick

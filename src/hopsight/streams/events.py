@@ -51,6 +51,7 @@ HEAD = 10_000  # rows by which columns are recognized
 DATES_FROM = 3.15e8  # numbers of seconds after 1980 are dates
 MOST_NAMED = 8  # of some columns
 FEWEST_AMOUNTS = 10  # in a currency, before amounts in it are compared with others
+LOG_UNIT = 1e8  # logarithms are summed as whole numbers of this fraction, so that no order of adding changes the sum
 CHUNK = 200_000  # events that are judged between two commits
 PLACE = ".hopsight-events"  # a folder for sorting
 
@@ -95,8 +96,8 @@ class Columns:
 class SortedEvents:
     """Events in order of time; those of the same time keep the order of the rows, which is often that of finer times.
 
-    They are rows with the columns source, target, time (as given), seconds, amount, currency, row (its number in the
-    table, from 1) and, where there is one, label.
+    They are rows with the columns source, target, time (as given), seconds, amount, currency, factor (1), row (its
+    number in the table, from 1) and, where there is one, label.
     """
 
     path: Path
@@ -158,48 +159,63 @@ def keys_of(events: pl.DataFrame) -> tuple[NDArray[np.uint64], NDArray[np.uint64
 
 
 def in_one_currency(events: pl.DataFrame, notes: dict[str, Any]) -> pl.DataFrame:
-    """Return events whose amounts can be compared, and a column ``factor`` by which each was multiplied.
+    """Return events with a column ``factor``, by which their amounts are multiplied to be compared.
 
-    The currency of most events at the beginning stays as it is. An amount in another one counts as many times the usual
-    amount of that currency as it is, in the usual amount of the first: both are exp(mean of log amounts) of earlier
-    events, and there must be ten of each, otherwise the amount is not judged. ``notes`` holds number and sum of these
-    logarithms for each currency, and is changed.
+    It is 1 for one currency: that of the first amount, until ten amounts are in another one, which then takes its
+    place. An amount in another currency counts as many times the usual amount of that currency as it is, in the usual
+    amount of the first: both are exp(mean of log amounts) of earlier events, and there must be ten of each, otherwise
+    the amount is not judged. ``notes`` holds number and sum of these logarithms for each currency, and is changed.
     """
-    if not notes["currencies"]:
-        counts = events["currency"].value_counts(sort=False).sort("count", "currency", descending=[True, False])
-        notes["unit"] = counts["currency"][0]
-    amount, first = pl.col("amount"), pl.col("currency") == notes["unit"]
     known, continues = notes["currencies"], bool(notes["currencies"])
     table = pl.DataFrame(
         [(name, *values) for name, values in known.items()],
-        schema={"currency": pl.String, "n": pl.Int64, "sum": pl.Float64}, orient="row",
+        schema={"currency": pl.String, "n": pl.Int64, "sum": pl.Int64}, orient="row",
     )  # fmt: skip
-    value = pl.when((amount > 0) & amount.is_finite()).then(amount.log()).otherwise(None)
-    started = known.get(notes["unit"], [0, 0.0])
-    logs = events.join(table, on="currency", how="left", maintain_order="left").with_columns(log=value)
-    logs = logs.with_columns(
-        pl.col("n", "sum").fill_null(0),
-        here=pl.col("log").is_not_null().cast(pl.Int64),
-        value=pl.col("log").fill_null(0),
-    )
+    here, log = pl.col("amount") > 0, (pl.col("amount").log() * LOG_UNIT).round()
+    logs = events.select("currency", "amount").join(table, on="currency", how="left", maintain_order="left")
+    logs = logs.with_columns(pl.col("n", "sum").fill_null(0), here=(here & pl.col("amount").is_finite()).cast(pl.Int64))
+    logs = logs.with_columns(value=pl.when(here=1).then(log).otherwise(0).cast(pl.Int64))
     logs = logs.with_columns(
         n=pl.col("n") + (pl.col("here").cum_sum() - pl.col("here")).over("currency"),
         sum=pl.col("sum") + (pl.col("value").cum_sum() - pl.col("value")).over("currency"),
-        n_first=started[0] + (pl.col("here") * first).cum_sum() - pl.col("here") * first,
-        sum_first=started[1] + (pl.col("value") * first).cum_sum() - pl.col("value") * first,
     )
-    enough = (pl.col("n") >= FEWEST_AMOUNTS) & (pl.col("n_first") >= FEWEST_AMOUNTS)
-    ratio = (pl.col("sum_first") / pl.col("n_first") - pl.col("sum") / pl.col("n")).exp()
-    logs = logs.with_columns(factor=pl.when(first).then(1.0).when(enough).then(ratio).otherwise(float("nan")))
-    for name, n, total in (
+    is_unit = _is_unit(logs, notes)
+    n_unit, sum_unit = known.get(notes["unit"], (0, 0))
+    ours = pl.col("currency").eq_missing(pl.lit(notes["unit"], dtype=pl.String)).cast(pl.Int64)
+    logs = logs.with_columns(
+        n_unit=n_unit + (pl.col("here") * ours).cum_sum() - pl.col("here") * ours,
+        sum_unit=sum_unit + (pl.col("value") * ours).cum_sum() - pl.col("value") * ours,
+    )
+    factor = np.where(is_unit, 1.0, np.nan)
+    enough = ~is_unit & (logs["n"] >= FEWEST_AMOUNTS) & (logs["n_unit"] >= FEWEST_AMOUNTS)
+    n, total, n_unit, sum_unit = logs.filter(enough).select("n", "sum", "n_unit", "sum_unit").to_numpy().T
+    factor[enough] = np.exp((sum_unit / n_unit - total / n) / LOG_UNIT)
+    for name, number, log_sum in (
         logs.group_by("currency", maintain_order=True).agg(pl.col("here").sum(), pl.col("value").sum()).iter_rows()
     ):
         if continues and name not in known:
             new = name or "no currency"
             notice(f"Amounts in {new} are new to this stream: the first {FEWEST_AMOUNTS} of them are not judged.", None)
-        before = known.get(name, [0, 0.0])
-        known[name] = [before[0] + n, before[1] + total]
-    return events.with_columns(factor=logs["factor"], amount=events["amount"] * logs["factor"])
+        before = known.get(name, [0, 0])
+        known[name] = [before[0] + number, before[1] + log_sum]
+    return events.with_columns(factor=factor)
+
+
+def _is_unit(logs: pl.DataFrame, notes: dict[str, Any]) -> pl.Series:
+    """Return which events are in the currency that others are compared with; ``notes`` gets the last such currency.
+
+    ``logs`` has the number of earlier amounts in the same currency. No piece of a stream decides by what follows it.
+    """
+    if notes["unit"] is None:
+        notes["unit"] = logs.filter(pl.col("amount").is_not_nan())["currency"].first()
+    first, turn = notes["unit"], logs.height
+    if notes["currencies"].get(first, (0, 0))[0] < FEWEST_AMOUNTS:
+        tenth = ((logs["n"] == FEWEST_AMOUNTS - 1) & (logs["here"] == 1)).arg_true()
+        if len(tenth):
+            turn, notes["unit"] = tenth[0], logs["currency"][tenth[0]]
+    units = (pl.lit(name, dtype=pl.String) for name in (first, notes["unit"]))
+    unit = pl.when(pl.int_range(pl.len()) <= turn).then(next(units)).otherwise(next(units))
+    return logs.select(pl.col("currency").eq_missing(unit)).to_series()
 
 
 def have_hours(events: pl.DataFrame) -> bool:

@@ -41,6 +41,7 @@ YOUNG = 10  # windows in which too little is known of who is popular for good
 NEW_END = 0.1  # share of the ends of random pairs that are nodes never seen
 LN10 = math.log(10.0)
 LARGEST_AMOUNT, LARGEST_USUAL = 1e9, 500.0  # times the usual amount, and its logarithm: sums of these are finite
+LARGEST_PAID = 1e300
 
 # Columns of the judgment of one event.
 (
@@ -78,22 +79,25 @@ class Judged(NamedTuple):
     windows: NDArray[np.int64]
     accounts: NDArray[np.float64]  # (events, 3 for source, target and chain, columns of hopsight.streams.accounts)
     places: NDArray[np.float64]  # times in windows since the stream began
+    late: NDArray[np.bool_]
 
 
 def advance(state: State, events: pl.DataFrame, attributes: NDArray[np.float32] | None = None) -> Judged:
     """Judge events, which are in order of time, and remember them; ``attributes`` are those of their ends, if known.
 
-    An event that is older than the newest one so far is late: it counts as if it came at the newest time.
+    An event that is older than the newest one so far is late: it counts as if it came at the newest time, but not in
+    what happened within some time: bursts, streaks, new partners and chains.
     """
     memory, window = state.memory, parse_window(state.notes["window"])
     seed = int(state.notes["seed"])
-    seconds, amounts = events["seconds"].to_numpy(), events["amount"].to_numpy()
+    seconds, amounts = events["seconds"].to_numpy(), (events["amount"] * events["factor"]).to_numpy()
     moments = np.maximum(np.maximum.accumulate(seconds), memory.sums[at.NEWEST])
-    memory.clock[at.N_LATE] += int((seconds < moments).sum())
+    late = seconds < moments
+    memory.clock[at.N_LATE] += int(late.sum())
     first = int(memory.clock[at.EVENTS])
     ticks = window.ticks(moments, first, dated=bool(state.notes["hours"]))
     spans = window.number(moments, first, SPANS)
-    hours = _hours(state, moments)
+    hours, paid = _hours(state, seconds), _as_paid(state, events)
     sources, targets = keys_of(events)
     places = window.places(moments, first) - state.notes.setdefault("origin", float(window.number(moments, first)[0]))
     judgments = np.zeros((events.height, N_COLUMNS), np.float32)
@@ -103,24 +107,31 @@ def advance(state: State, events: pl.DataFrame, attributes: NDArray[np.float32] 
     place = 0
     while True:
         place = process(
-            memory, state.network, sources, targets, ticks, spans, hours, amounts, places, moments, place, seed,
-            judgments, accounts, attributes,
+            memory, state.network, sources, targets, ticks, spans, hours, amounts, paid, places, moments, late, place,
+            seed, judgments, accounts, attributes,
         )  # fmt: skip
         if place >= events.height:
             break
         refit(state, float(moments[place]), seed)
     memory.sums[at.NEWEST] = moments[-1]
-    return Judged(judgments, window.number(moments, first), accounts, places)
+    return Judged(judgments, window.number(moments, first), accounts, places, late)
 
 
-def _hours(state: State, moments: NDArray[np.float64]) -> NDArray[np.int64]:
+def _as_paid(state: State, events: pl.DataFrame) -> NDArray[np.float64]:
+    """Return (events, 2): amounts as they were paid, 0 if unknown or a refund, and the numbers of their currencies."""
+    numbers = {name: number for number, name in enumerate(state.notes["currencies"], 1)}
+    currencies = [numbers[name] for name in events["currency"]]
+    amounts = np.nan_to_num(events["amount"].to_numpy()).clip(0.0, LARGEST_PAID)
+    return np.stack([amounts, currencies], axis=1)
+
+
+def _hours(state: State, seconds: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the hour of each event: on the first day, when every hour is new, 24 more; −1 if times have none."""
-    began = state.notes.setdefault("began", float(moments[0]))
+    began = state.notes.setdefault("began", float(seconds[0]))
     if not state.notes["hours"]:
-        return np.full(moments.size, -1)
-    return np.asarray(
-        (moments // 3600 % at.N_HOURS).astype(np.int64) + at.N_HOURS * (moments < began + SECONDS_PER_DAY)
-    )
+        return np.full(seconds.size, -1)
+    first_day = (began <= seconds) & (seconds < began + SECONDS_PER_DAY)
+    return np.asarray((seconds // 3600 % at.N_HOURS).astype(np.int64) + at.N_HOURS * first_day)
 
 
 def refit(state: State, moment: float, seed: int) -> None:
@@ -147,8 +158,9 @@ def refit(state: State, moment: float, seed: int) -> None:
 def process(
     memory: Memory, network: Network, sources: NDArray[np.uint64], targets: NDArray[np.uint64],
     ticks: NDArray[np.int64], spans: NDArray[np.int64], hours: NDArray[np.int64], amounts: NDArray[np.float64],
-    places: NDArray[np.float64], moments: NDArray[np.float64], start: int, seed: int, judgments: NDArray[np.float32],
-    accounts: NDArray[np.float64], attributes: NDArray[np.float32],
+    paid: NDArray[np.float64], places: NDArray[np.float64], moments: NDArray[np.float64], late: NDArray[np.bool_],
+    start: int, seed: int, judgments: NDArray[np.float32], accounts: NDArray[np.float64],
+    attributes: NDArray[np.float32],
 ) -> int:  # fmt: skip
     """Judge events from ``start`` on; return where it stopped: at the end, or where the network is to be fitted again.
 
@@ -186,16 +198,22 @@ def process(
                     seed,
                 )  # fmt: skip
         _look_at_pair(memory, judgments[event], memory.judged[pair, at.ODDS], memory.judged[pair, at.PAST])
-        _remember(memory, judgments[event], pair, source, target, hours[event], amounts[event])
-        _combine(memory, judgments[event], source, target, again)
+        _remember(memory, judgments[event], pair, source, target, hours[event], amounts[event], late[event])
+        _combine(memory, judgments[event], source, target, again or late[event])
         _decide(judgments[event])
+        if late[event]:
+            memory.late[source, 0] += 1
+            memory.late[target, 1] += 1
+            continue
         new, amount = judgments[event, NEW_PAIR] > 0.0, _bounded(memory, amounts[event])
         for end in range(2):
             slot = source if end == 0 else target
             look_at_account(
-                memory, slot, end, places[event], moments[event], new, amount, accounts[event, end]
-            )  # fmt: skip
-        look_at_chain(memory, source, target, pair, places[event], moments[event], amount, accounts[event, 2])
+                memory, slot, end, places[event], moments[event], new, amount, paid[event], accounts[event, end]
+            )
+        look_at_chain(
+            memory, source, target, pair, places[event], moments[event], amount, paid[event], accounts[event, 2]
+        )
     return sources.size
 
 
@@ -214,6 +232,7 @@ def _node(memory: Memory, key: np.uint64, tick: int, now: int) -> int:
         memory.node_hours[slot] = np.float32(0.0)
         memory.streaks[slot] = 0.0
         memory.since[slot] = 0.0
+        memory.late[slot] = 0
         memory.blocks[slot] = 0.0
         memory.arrivals[slot] = 0.0
         memory.attributes[slot] = np.float32(np.nan)
@@ -314,15 +333,16 @@ def _look_at_pair(memory: Memory, judgment: NDArray[np.float32], odds: float, pa
 
 @inner
 def _remember(
-    memory: Memory, judgment: NDArray[np.float32], pair: int, source: int, target: int, hour: int, amount: float
-) -> None:
-    """Count the event, and say how unusual its count, its amount and its hour are."""
+    memory: Memory, judgment: NDArray[np.float32], pair: int, source: int, target: int, hour: int, amount: float,
+    late: bool,
+) -> None:  # fmt: skip
+    """Count the event, and say how unusual its count, its amount and its hour are; a late one is part of no burst."""
     nodes, pairs = memory.nodes, memory.pairs
     first = pairs.counts[pair, at.BEFORE] + pairs.counts[pair, at.WITHIN] == 0
     strongest = 0.0
     for level in range(3):
         judgment[EV_PAIR + level] = 0.0
-        for scale in range(at.N_SCALES):
+        for scale in range(0 if late else at.N_SCALES):
             if level == PAIR:
                 counts = pairs.bursts[pair, 0, scale]
             else:
@@ -368,7 +388,7 @@ def _combine(memory: Memory, judgment: NDArray[np.float32], source: int, target:
 
     Their sum is compared with that of earlier events, as three things that are a little unusual rarely come together,
     and so is the strongest of them, which the sum dilutes. A pair that comes again in the same tick is judged by the
-    same past: it adds nothing to a streak.
+    same past: it adds nothing to a streak. Nor does an event that is late.
     """
     parts = (judgment[EV_HOP], judgment[EV_AMOUNT], judgment[EV_HOUR])
     seen, tail = memory.seen, memory.tail

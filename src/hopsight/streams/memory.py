@@ -43,18 +43,23 @@ TOTAL, NUMBER, STREAK_SPAN, LEARNED, OF = range(5)
 # and the stronger of both; of streaks by end and kind.
 SEEN_HOP, SEEN_AMOUNT, SEEN_HOUR, SEEN_SUM, SEEN_STRONGEST, SEEN_TOGETHER, SEEN_STREAKS = range(7)
 # Columns of ``Memory.blocks``: the block; of it and of the one before it: new partners, their amount, the amount of all
-# events, the time of the first new partner, the smallest and the largest amount; then the most new partners and the
-# largest amount of one earlier block, and the strongest score.
+# events, the time of the first new partner; then the most new partners and the largest amount of one earlier block, and
+# the strongest score. These amounts are in one currency, to judge by. As they were paid, to be told: of the block and
+# of the one before it the amounts of new partners (number, sum, currency, smallest, largest) and of all events (sum,
+# currency), and of earlier blocks the largest sum and the currency.
 (
-    BLOCK, NEW, NEW_BEFORE, MONEY, MONEY_BEFORE, MOVED, MOVED_BEFORE, FIRST, FIRST_BEFORE, LOW, LOW_BEFORE, HIGH,
-    HIGH_BEFORE, MOST_NEW, MOST_MOVED, STRONGEST,
-) = range(16)  # fmt: skip
+    BLOCK, NEW, NEW_BEFORE, MONEY, MONEY_BEFORE, MOVED, MOVED_BEFORE, FIRST, FIRST_BEFORE, MOST_NEW, MOST_MOVED,
+    STRONGEST, N_PAID, N_PAID_BEFORE, NEW_PAID, NEW_PAID_BEFORE, NEW_IN, NEW_IN_BEFORE, LOW, LOW_BEFORE, HIGH,
+    HIGH_BEFORE, ALL_PAID, ALL_PAID_BEFORE, ALL_IN, ALL_IN_BEFORE, MOST_PAID, MOST_IN,
+) = range(28)  # fmt: skip
+SEVERAL = -1.0  # for the currency of amounts in several; they have numbers from 1 on, and 0 is none
 N_LENGTHS = 3  # of blocks
 BOTH = 2 * 2 * N_LENGTHS  # row of ``block_seen``: both numbers together; before it two per end and length
 CHAINS = BOTH + 1  # row of ``block_seen``: what the links of chains count
 # Columns of ``Memory.arrivals``: when an amount came in (in windows plus 1, and in seconds), the amount, the slot that
-# it came from, what the links up to it count, their number, and when their chain began.
-CAME, CAME_AT, CAME_AMOUNT, CAME_FROM, CAME_DIGITS, CAME_LINKS, CHAIN_BEGAN = range(7)
+# it came from, what the links up to it count, their number, when their chain began, and the amount as it was paid with
+# its currency.
+CAME, CAME_AT, CAME_AMOUNT, CAME_FROM, CAME_DIGITS, CAME_LINKS, CHAIN_BEGAN, CAME_PAID, CAME_IN = range(9)
 N_ARRIVALS = 4  # most recent ones kept per node
 N_SIZES, LEAST_SIZE, SIZE = 128, -3.0, 0.18  # bins of log amounts, where they begin, and their width
 N_PARTS = 3  # kinds of evidence that count together: of the pair, the amount and the hour
@@ -81,8 +86,9 @@ class Memory(NamedTuple):
     ring: NDArray[np.int32]  # slots of the most recent neighbors per node
     streaks: NDArray[np.float64]  # (nodes, 2 for sent and received, kinds of evidence, 5)
     since: NDArray[np.float64]  # (nodes, 2): when it first sent and received, in windows since the beginning, plus 1
-    blocks: NDArray[np.float64]  # (nodes, 2 for sent and received, lengths, 16)
-    arrivals: NDArray[np.float64]  # (nodes, 4, 7): amounts that came in from new partners
+    late: NDArray[np.int64]  # (nodes, 2): events sent and received that came late
+    blocks: NDArray[np.float64]  # (nodes, 2 for sent and received, lengths, 28)
+    arrivals: NDArray[np.float64]  # (nodes, 4, 9): amounts that came in from new partners
     met: NDArray[np.float64]  # per pair: when it had its first event, in windows
     attributes: NDArray[np.float32]  # per node, NaN if unknown
     judged: NDArray[np.float64]  # per pair
@@ -106,7 +112,7 @@ class Memory(NamedTuple):
 
 
 TABLES = {
-    "nodes": ("node_hours", "ring", "streaks", "since", "blocks", "arrivals", "attributes"),
+    "nodes": ("node_hours", "ring", "streaks", "since", "late", "blocks", "arrivals", "attributes"),
     "pairs": ("judged", "met"),
 }  # and the other arrays with a row per entry
 SMALL_ARRAYS = (
@@ -125,8 +131,9 @@ def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
         ring=zeros((n_nodes, N_NEIGHBORS), np.int32),
         streaks=zeros((n_nodes, 2, N_PARTS, 5)),
         since=zeros((n_nodes, 2)),
-        blocks=zeros((n_nodes, 2, N_LENGTHS, 16)),
-        arrivals=zeros((n_nodes, N_ARRIVALS, 7)),
+        late=zeros((n_nodes, 2), np.int64),
+        blocks=zeros((n_nodes, 2, N_LENGTHS, 28)),
+        arrivals=zeros((n_nodes, N_ARRIVALS, 9)),
         met=zeros(n_pairs),
         attributes=zeros((n_nodes, N_ATTRIBUTES), np.float32),
         judged=zeros((n_pairs, 3)),

@@ -158,7 +158,12 @@ def watch(
         if not repeated:
             show.begin("score")
         with nullcontext() if repeated else sorted_events(source, columns, folder, span) as events:
-            changed = journal.recover(open_rows(state))  # not before the new events have been read
+            still_open = open_rows(state)
+            columns_of = {name: rows.columns for name, rows in still_open.items()}
+            # Nothing is changed before the new events have been read.
+            for name in journal.begin_missing({"edges.csv": EDGE_COLUMNS, ALERTS: COLUMNS, **columns_of}):
+                show.say(f"{name} is gone: a new one has only what follows")
+            changed = journal.recover(still_open)
             for name in changed + journal.recover_whole(SCORES, scores_so_far(state), record[WRITTEN]):
                 show.say(
                     f"{name} was changed since hopsight wrote it: it is left as it is, and new rows go to another file"
@@ -174,7 +179,7 @@ def watch(
             write_summary(folder, state, record | {"updated": now()}, request["top"])
         n_events, n_alerts, n_late = (last - first for last, first in zip(_counts(state), before, strict=True))
     if n_late:
-        show.say(f"{plural(n_late, 'event')} came late and got the latest time so far")
+        show.say(f"{plural(n_late, 'event')} came late: such events count neither in bursts nor as new partners")
     return Watched(folder, n_events, n_alerts, n_late, repeated)
 
 
@@ -230,7 +235,7 @@ def _first_notes(request: StreamRequest) -> dict[str, Any]:
     return {
         "window": request.window, "seed": request.seed, "alarm": request.alarm, "hours": None, "alerts": 0,
         "flagged": 0, "fits": [], "sizes": {}, "tails": {}, "files": {}, "shown": request.columns.shown,
-        "paid": request.columns.amount is not None, "money": request.columns.are_money, "unit": "", "currencies": {},
+        "paid": request.columns.amount is not None, "money": request.columns.are_money, "unit": None, "currencies": {},
         "pieces": [], "n_pieces": 0, "piece": None, "habits": new_habits(), "last_alerts": [0, 0],
         "n_windows": 0,
     }  # fmt: skip
@@ -301,7 +306,12 @@ def _step(
 def _tell_again(folder: Path, state: State, tell: Callable[[dict[str, Any]], None]) -> None:
     """Repeat the alerts of the last chunk: the process that should have told them may have been killed before."""
     low, high = state.notes["last_alerts"]
-    path = Journal(folder, state).paths(ALERTS)[-1]
-    alerts = pl.scan_csv(path, glob=False).filter(pl.col("alert").is_between(low, high)).collect()
+    path = Journal(folder, state).own(ALERTS)
+    if not path.is_file():  # the one before it was changed
+        return
+    numbers = {"alert": pl.Int64}
+    alerts = (
+        pl.scan_csv(path, schema_overrides=numbers, glob=False).filter(pl.col("alert").is_between(low, high)).collect()
+    )
     for row in unguarded_text(alerts).iter_rows(named=True):
         tell(row)

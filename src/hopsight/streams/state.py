@@ -11,7 +11,7 @@ import itertools
 import json
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from hopsight.system.files import checksum, read_regular, replacing
 from hopsight.system.lazy_polars import pl
 from hopsight.system.threads import check_polars
 
-VERSION = 7
+VERSION = 8
 TAIL = 4096  # bytes at the end of a table by which it is recognized
 MOST_WAITING = 2**30  # bytes that may be appended between two commits
 DATETIME = "%Y-%m-%dT%H:%M:%S%.f"
@@ -87,8 +87,8 @@ class State:
     @classmethod
     def _of(cls, values: dict[str, Any]) -> State:
         notes = json.loads(values["notes"].tobytes())
-        if notes.pop("version") != VERSION:
-            raise ValueError("another version")
+        if (version := notes.pop("version")) != VERSION:
+            raise ValueError(f"it has version {version}, not {VERSION}; start again with hopsight stream")
         memory = new_memory()
         for name in SMALL_ARRAYS:
             getattr(memory, name)[...] = values[name]
@@ -110,6 +110,18 @@ class Journal:
 
     def __init__(self, folder: Path, state: State) -> None:
         self.folder, self.state = folder, state
+
+    def begin_missing(self, columns: Mapping[str, Iterable[str]]) -> list[str]:
+        """Begin tables that somebody removed anew, with their columns; return the names of the files."""
+        notes = self.state.notes
+        missing = [name for name in notes["sizes"] if not os.path.lexists(self.own(name))]
+        for name in missing:
+            header = _as_csv(pl.DataFrame(schema=list(columns[name])), header=True)
+            self.own(name).write_bytes(header)
+            notes["sizes"][name], notes["tails"][name] = len(header), _digest(header)
+        if missing:
+            self.state.save(self.folder / STATE)
+        return [self.own(name).name for name in missing]
 
     def recover(self, still_open: Mapping[str, pl.DataFrame]) -> list[str]:
         """Cut off rows that were not committed, or belong to the open window; return the tables that were changed."""
