@@ -293,3 +293,15 @@ def test_rows_of_an_edge_list_can_be_left_out_by_a_value(tmp_path: Path) -> None
     assert f"Rows with Status 'Cancelled' or 'cancelled' count like others; {advice}." in notices
     with pytest.raises(ValueError, match="there is no column 'state=cancelled'"):
         load(tmp_path, rows, ignore=("state=cancelled",))
+    codes = "payer,payee,amount,code\nann,bo,5.50,7\nbo,cy,0.00,007\nann,cy,7.25,7\n"
+    for entry, n_edges in (("amount=0.00", 2), ("amount=5.50", 2), ("code=007", 2), ("code=7", 1)):
+        assert load(tmp_path, codes, ignore=(entry,), notices=[]).n_edges == n_edges
+    frame = pl.DataFrame({"a": ["x", "y", "z"], "b": ["y", "z", "x"], "level": [5.0, 5.0, 7.0]})
+    assert read_tables(frame, ignore=("level=5",), notices=[]).n_edges == 1
+    with pytest.raises(ValueError, match="ignore: 'payer' is an end of the edges"):
+        read_tables(tmp_path / "edges.csv", ignore=("payer",), notices=[])
+
+
+def test_an_id_with_three_zeros_may_be_a_thousand(tmp_path: Path) -> None:
+    graph = load(tmp_path, "a;b\n1.000;2.000\n2.000;3.0\n", "id;age\n1.000;3\n2.000;4\n3;5\n")
+    assert graph.node_ids.tolist() == ["1.000", "2.000", "3"]

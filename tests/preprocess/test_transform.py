@@ -17,6 +17,7 @@ from hopsight.preprocess.transform import (
     clipped,
     column_moments,
     column_quantiles,
+    in_order_of,
     principal_axes,
     ranked,
     row_scaled,
@@ -210,3 +211,17 @@ def test_a_large_sparse_matrix_stays_sparse(rng: np.random.Generator) -> None:
     tracemalloc.stop()
     assert axes.shape == (3, n_columns) and np.isfinite(axes).all()
     assert peak < 100e6
+
+
+def test_summaries_that_a_shorter_record_leaves_out_are_known_there() -> None:
+    """Where every node has one payment, the mean repeats the median, and nothing spreads."""
+    wanted = [
+        "amount sent, median",
+        "amount sent, mean",
+        "amount sent, spread for its count",
+        "amount sent, share cash",
+    ]
+    found = in_order_of(wanted, np.array([[7.0, 1.0], [9.0, 2.0]]), ["amount sent, median", "age"])
+    assert found.tolist() == [[7.0, 7.0, 0.0, 0.0], [9.0, 9.0, 0.0, 0.0]]
+    with pytest.raises(ValueError, match="first 'price sent, mean': read it from tables with the same columns"):
+        in_order_of(["age", "price sent, mean"], np.ones((2, 1)), ["age"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackError
 
 from hopsight.checks import check_choice, check_count, plural
+from hopsight.io.derive import FOR_COUNT
 from hopsight.system.threads import VALUES_AT_ONCE, blas_on_one_thread, few_threads, for_each, in_order, n_threads
 
 FloatArray = NDArray[np.float64]
@@ -253,24 +255,50 @@ def principal_axes(
 
 
 def in_order_of(wanted: Sequence[str], attributes: Any, names: Sequence[str]) -> Any:
-    """Return the columns by name; a category that no node of this graph has becomes a column of zeros."""
+    """Return the columns by name; a category that no node of this graph has becomes a column of zeros.
+
+    So does a summary of edges that says nothing here, such as a spread where every node has one edge. A mean that is
+    left out because it repeats the median, as it does there, is the median.
+    """
     if list(names) == list(wanted):
         return attributes
     position = {name: column for column, name in enumerate(names)}
+    position |= _repeated(wanted, position)
     coded = {name.partition("=")[0] for name in names if "=" in name}
     plain = {each for name in names for each in (name, name.rpartition(", ")[0])}  # "born" of "born, days since 1970"
     coded |= {each for each in plain if f"{each}=(missing)" in wanted}
     absent = [name for name in wanted if name not in position]
     missing = [name for name in absent if "=" not in name or name.partition("=")[0] not in coded]
+    missing = [name for name in missing if not NOTHING.search(name)]
     if missing:
         count = plural(len(missing), "attribute")
-        raise ValueError(f"the graph lacks {count} that the model was fitted on, first {missing[0]!r}")
+        raise ValueError(
+            f"the graph lacks {count} that the model was fitted on, first {missing[0]!r}: read it from tables with the "
+            "same columns"
+        )
     if absent:
         position |= dict.fromkeys(absent, len(names))
         zeros = np.zeros((attributes.shape[0], 1))
         sparse = sp.issparse(attributes)
         attributes = sp.csr_array(sp.hstack([attributes, zeros])) if sparse else np.hstack([attributes, zeros])
     return attributes[:, [position[name] for name in wanted]]
+
+
+LEVELS = ("median", "mean", "minimum", "maximum")  # summaries that are the same of nodes with one edge each
+
+
+NOTHING = re.compile(rf"{FOR_COUNT}$|, share |, log count$")  # summaries that are 0 where nothing distinguishes nodes
+
+
+def _repeated(wanted: Sequence[str], position: Mapping[str, int]) -> dict[str, int]:
+    """Return where to find summaries that a graph leaves out because they repeat another one."""
+    found = {}
+    for name in wanted:
+        column, _, what = name.rpartition(", ")
+        others = [f"{column}, {each}" for each in LEVELS if f"{column}, {each}" in position]
+        if name not in position and what in LEVELS and others:
+            found[name] = position[others[0]]
+    return found
 
 
 def choose_scaling(attributes: Any) -> str:

@@ -73,6 +73,7 @@ class Columns:
     currency: str | None = None
     unit: str = ""  # the currency of all amounts, without such a column
     category: Sequence[str] = ()  # columns that hold neither times nor amounts
+    of_nodes: Sequence[str] = ()  # columns of the node table, which options may name as well
 
     @property
     def as_text(self) -> list[str]:
@@ -232,7 +233,8 @@ def _find(table: Table, columns: Columns) -> Columns:
         *((name, "ignore") for name in columns.ignore if name not in rows_ignored(columns.ignore, table.names)),
         *((name, "category") for name in columns.category),
     ):
-        check_column(parameter, name, table.names)
+        if parameter not in ("ignore", "category") or name not in columns.of_nodes:
+            check_column(parameter, name, table.names)
     special = {columns.time, columns.amount, columns.label, *columns.ignore}
     if columns.times is None:
         ends = {columns.source, columns.target}
@@ -460,15 +462,15 @@ class NodeAttributes:
     An id without a row has NaN.
     """
 
-    def __init__(self, path: Any, category: tuple[str, ...] = ()) -> None:
+    def __init__(self, path: Any, category: Sequence[str] = (), ignore: Sequence[str] = ()) -> None:
         with reading(path):
             table = open_table(path)
             two = table.head([find_id(table.names, None)]).to_series().head(2)
         if len(two) < 2:
             raise ValueError(f"{path}: a node table needs two rows at least")
         pair = pl.DataFrame({"source": two[:1], "target": two[1:2]})
-        used = tuple(name for name in category if name in table.names)
-        graph = read_tables(pair, path, derive="none", category=used, notices=[])
+        category, ignore = ([name for name in names if name in table.names] for names in (category, ignore))
+        graph = read_tables(pair, path, derive="none", category=category, ignore=ignore, notices=[])
         _, values = AttributeTransform.fit_apply(
             graph.attributes, graph.attribute_names, scaling="standard", n_components=N_ATTRIBUTES,
             rng=np.random.default_rng(0),

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from hopsight.checks import check_count, check_positive, plural
+from hopsight.io.frames import open_table
 from hopsight.io.notices import collected
-from hopsight.io.sources import Address, check_file, naming, resolve
+from hopsight.io.sources import Address, check_file, naming, reading, resolve
 from hopsight.runs.console import Progress
 from hopsight.runs.detect import report_changes
 from hopsight.runs.folder import (
@@ -98,7 +99,10 @@ def stream(request: StreamRequest, folder: Path, *, progress: Progress | None = 
     if isinstance(source, Path):
         request = dataclasses.replace(request, path=str(source.resolve()))
     if request.nodes is not None:
-        request = dataclasses.replace(request, nodes=str(Path(request.nodes).resolve()))
+        nodes = Path(request.nodes).resolve()
+        with reading(nodes):
+            columns = dataclasses.replace(request.columns, of_nodes=open_table(nodes, notices=[]).names)
+        request = dataclasses.replace(request, nodes=str(nodes), columns=columns)
     with claim(folder, FILES) as claimed, collected(show.say) as warnings, ExitStack() as stack:
         record: dict[str, Any] = {
             "command": "stream", "started": now(), "inputs": checksums(request.path), "warnings": warnings,
@@ -223,7 +227,11 @@ def _usual_window(events: SortedEvents) -> str:
 
 
 def _attributes(request: StreamRequest) -> NodeAttributes | None:
-    return None if request.nodes is None else NodeAttributes(Path(request.nodes), tuple(request.columns.category))
+    return (
+        None
+        if request.nodes is None
+        else NodeAttributes(Path(request.nodes), request.columns.category, request.columns.ignore)
+    )
 
 
 def _counts(state: State) -> tuple[int, int, int]:
