@@ -39,8 +39,8 @@ from hopsight.hcm.groups import Group
         ("auto", 0, "No node stands out from the bulk; the ranking says where to look first, and contamination=0.01 "
          "flags the first 24."),
         (0.05, 120, "120 nodes flagged (score above 3.5): 5% of all, as asked."),
-        (0.05, 90, "90 nodes flagged (score above 3.5): 5% of all, as asked; of nodes with equal scores all are "
-         "flagged or none."),
+        (0.05, 90, "90 nodes flagged (score above 3.5): 3.8% of all, where 5% were asked for; of nodes with equal "
+         "scores all are flagged or none."),
     ],
 )  # fmt: skip
 def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: int, sentence: str) -> None:

@@ -293,8 +293,8 @@ class EdgeEvents:
     def order(self, scores: Any) -> Any:
         """Return the events that have an edge, the most out of place first."""
         events = self.flow.every
-        keys = [events.target, events.source, events.time, -self.strength, -scores]
-        return np.lexsort(keys)[: int(np.isfinite(scores).sum())]
+        keys = [events.amount, events.target, events.source, events.time, -self.strength, -scores]
+        return np.lexsort([key for key in keys if key is not None])[: int(np.isfinite(scores).sum())]
 
     def about(self, row: int) -> str:
         """Return amount and time of an event and what is unusual about it; empty if nothing is, or for -1."""
