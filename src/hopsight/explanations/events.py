@@ -151,7 +151,8 @@ def money(*values: float | None, currency: str | None = None) -> str:
 
 def _amount_text(value: float) -> str:
     rounded = float(f"{value:.4g}") if abs(value) < 1e3 else float(round(value))
-    if abs(value) >= 100.0 and rounded % 100.0 == 0.0 and abs(value) < abs(rounded):
+    is_limit = rounded == float(f"{rounded:.0e}") and f"{abs(rounded):.0e}"[0] in "125"  # 1,000, 2,000 or 5,000
+    if is_limit and 100.0 <= abs(value) < abs(rounded):
         return f"{value:,.2f}"
     if abs(value) >= 1e3:
         return f"{value:,.0f}"

@@ -149,12 +149,11 @@ def flagged_sentence(
     if scored:
         return f"{start}, by the threshold of the fit."
     if isinstance(share, float | int):
-        asked = "" if abs(n_flagged - share * n_nodes) <= 1 else "; of nodes with equal scores all are flagged or none"
-        real = n_flagged / max(1, n_nodes)
-        of_all = f"{100 * share:.3g}% of all, as asked"
-        if abs(real - share) >= 0.001:
-            of_all = f"{100 * real:.2g}% of all, where {100 * share:.3g}% were asked for"
-        return f"{start}: {of_all}{asked}."
+        about = "" if n_flagged == share * n_nodes else "about "
+        if abs(n_flagged - share * n_nodes) <= 1:
+            return f"{start}: {about}{100 * share:.3g}% of all, as asked."
+        real = f"{100 * n_flagged / n_nodes:.2g}% of all, where {100 * share:.3g}% were asked for"
+        return f"{start}: {real}; of nodes with equal scores all are flagged or none."
     if share != "auto":
         return f"{start}."
     probability = getattr(model, "probability_", None)
