@@ -392,8 +392,7 @@ class Explanation(Readable):
         if kind == "activity" and self.expected_degree is None:
             return f"{plural(self.degree, 'edge')}, more than {percent(self.degree_percentile)} of nodes"
         if kind == "activity" and self.expected_degree is not None:
-            edges = plural(self.degree if self.own_degree is None else self.own_degree, "edge")
-            return f"{edges}; {usual_edges(self.expected_degree, self.n_nodes)} would be usual"
+            return f"{plural(self._n_made, 'edge')}; {usual_edges(self.expected_degree, self.n_nodes)} would be usual"
         if kind in ("ring", "lockstep") and self.companions is not None and self.companions.nodes:
             names = [printable(node) for node in self.companions.nodes[:2]]
             more = ["others"] if len(self.companions.nodes) > 2 else []
@@ -403,6 +402,10 @@ class Explanation(Readable):
         if kind == "misfit" and self.attributes:
             return plainest(self.attributes, 1)[0].in_short(self._others)
         return ""
+
+    @property
+    def _n_made(self) -> int:
+        return self.degree if self.own_degree is None else self.own_degree
 
     @property
     def _others(self) -> Others:
@@ -418,8 +421,7 @@ class Explanation(Readable):
         if kind == "outlier":
             return outlier_sentence(self.own_values)
         if kind == "activity":
-            degree = self.degree if self.own_degree is None else self.own_degree
-            return activity_sentence(degree, self.expected_degree, self.degree_percentile, self.n_nodes)
+            return activity_sentence(self._n_made, self.expected_degree, self.degree_percentile, self.n_nodes)
         if kind in ("ring", "lockstep"):
             return companions_sentence(kind, self.companions)
         return self._neighborhood()

@@ -223,8 +223,8 @@ def are_own(graph: AttributedGraph) -> NDArray[np.bool_]:
     """Return which edges nodes have made themselves: the others connect two that share something."""
     if graph.edge_relation is None:
         return np.ones(graph.n_edges, dtype=np.bool_)
-    made = [any(not each.startswith(SHARED) for each in name.split(", ")) for name in graph.relation_names]
-    return np.array(made, dtype=np.bool_)[graph.edge_relation]
+    made = [inside for name, inside in graph.edges_by_relation.items() if not name.startswith(SHARED)]
+    return np.any(made, axis=0) if made else np.zeros(graph.n_edges, dtype=np.bool_)
 
 
 def own_degrees(graph: AttributedGraph) -> NDArray[np.int64]:

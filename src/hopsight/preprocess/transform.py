@@ -285,8 +285,6 @@ def in_order_of(wanted: Sequence[str], attributes: Any, names: Sequence[str]) ->
 
 
 LEVELS = ("median", "mean", "minimum", "maximum")  # summaries that are the same of nodes with one edge each
-
-
 NOTHING = re.compile(rf"{FOR_COUNT}$|, share |, log count$")  # summaries that are 0 where nothing distinguishes nodes
 
 
