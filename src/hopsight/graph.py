@@ -85,6 +85,9 @@ class AttributedGraph:
     derivation
         What the last columns of ``attributes`` were derived from, if they were derived from the edges
         (:class:`hopsight.io.derive.Derivation`).
+    left_out
+        Derived columns that ``attributes`` lack because they say nothing more about these nodes: by their names, the
+        one value that all nodes have, or the name of the column with the same values.
     aside
         Columns that no detector sees but that ``learn`` takes by their name (:class:`hopsight.canonical.Aside`).
     edge_relation, relation_names
@@ -123,6 +126,7 @@ class AttributedGraph:
     rank_unknown: bool = False
     events: Any = None
     derivation: Any = None
+    left_out: Mapping[str, str | float] = field(default_factory=dict)
     aside: Mapping[str, Aside] = field(default_factory=dict)
     edge_relation: Any = None
     relation_names: Any = None

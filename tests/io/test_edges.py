@@ -102,7 +102,7 @@ ROWS = EdgeRows(
 
 
 def column(kind: str, name: str) -> list[float]:
-    matrix, names = derive(ROWS, 5, [kind])
+    matrix, names, _ = derive(ROWS, 5, [kind])
     return matrix[:, names.index(name)].tolist()
 
 
@@ -124,7 +124,7 @@ def test_what_depends_on_the_count_is_compared_with_nodes_of_the_same_count() ->
         np.array([5, 5, 5, *[5, 6] * 4]),
         numbers=[pl.Series("amount", [1.0, 2.0, 9.0, 1.0, 2.0, 3.0, 50.0, 0.0, 1.0, 2.0, 90.0])],
     )
-    matrix, names = derive(rows, 7, ["sent"])
+    matrix, names, _ = derive(rows, 7, ["sent"])
     largest = matrix[:, names.index("amount sent, maximum for its count")]
     assert largest[:5].tolist() == [-1.0, 0.0, 7.0, -20.0, 20.0]  # 50 and 90 are ordinary for four rows
 
@@ -132,7 +132,7 @@ def test_what_depends_on_the_count_is_compared_with_nodes_of_the_same_count() ->
 def test_times_have_gaps_and_bursts() -> None:
     source = np.array([0] * 4 + [1] * 4)
     times = pl.Series("t", [0.0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 9.0])
-    matrix, names = derive(EdgeRows(source, source + 2, times=[times]), 4, ["sent"])
+    matrix, names, _ = derive(EdgeRows(source, source + 2, times=[times]), 4, ["sent"])
     gaps, bursts = (
         matrix[:2, names.index(f"t sent, {name} for its count")] for name in ("log median gap", "burstiness")
     )
@@ -149,13 +149,14 @@ def test_names_of_times_say_their_unit() -> None:
 
 
 def test_columns_that_say_nothing_new_are_left_out() -> None:
-    _, names = derive(ROWS, 5, ["structure", "sent", "received"])
+    matrix, names, _ = derive(ROWS, 5, ["structure", "sent", "received"])
     assert len(set(names)) == len(names)
-    assert not any(np.ptp(values) == 0 for values in derive(ROWS, 5, ["structure", "sent", "received"])[0].T)
+    assert not any(np.ptp(values) == 0 for values in matrix.T)
     once = EdgeRows(np.array([0, 1, 1]), np.array([1, 2, 3]))
-    _, names = derive(once, 4, ["structure", "sent", "received"])
+    _, names, left_out = derive(once, 4, ["structure", "sent", "received"])
     assert "edges sent, log count" in names
-    assert "out-degree, log" not in names  # the same numbers
+    assert left_out["out-degree, log"] == "edges sent, log count"  # the same numbers
+    assert left_out["reciprocity"] == 0.0
 
 
 def test_usual_values_are_interpolated_between_counts() -> None:
@@ -213,10 +214,10 @@ def test_amounts_of_several_currencies_are_compared_with_their_own() -> None:
     graph = load(rows, derive="sent", notices=notices)
     assert any(each.startswith("Amounts are in 2 currencies (EUR, HUF): each is compared") for each in notices)
     assert graph.events.amount.tolist() == [100.0, 50.0, 200.0, 11_000.0, 22_000.0]  # as they are written
-    assert graph.edge_attribute_names == ("amount scaled to EUR",)
+    assert graph.edge_attribute_names == ("relative amount",)
     amounts = dict(zip(map(tuple, graph.edges.T.tolist()), graph.edge_attributes[:, 0].tolist(), strict=True))
-    assert amounts[1, 2] == 50.0  # of b and c; medians are 100 EUR and 16,500 HUF
-    np.testing.assert_allclose(amounts[0, 2], (200.0 + 11_000.0 / 165.0) / 2)
+    assert amounts[1, 2] == 0.5  # of b and c; medians are 100 EUR and 16,500 HUF
+    np.testing.assert_allclose(amounts[0, 2], (200.0 / 100.0 + 11_000.0 / 16_500.0) / 2)
     plain = load(rows, derive="sent", ignore=["Currency"], notices=[])
     assert plain.edge_attribute_names == ("amount",)
     one = load(rows.with_columns(Currency=pl.lit("EUR")), derive="sent", notices=[])

@@ -6,11 +6,13 @@ import tracemalloc
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
+from hopsight.loading import load
 from hopsight.preprocess import AttributeTransform
 from hopsight.preprocess.transform import (
     choose_scaling,
@@ -213,15 +215,15 @@ def test_a_large_sparse_matrix_stays_sparse(rng: np.random.Generator) -> None:
     assert peak < 100e6
 
 
-def test_summaries_that_a_shorter_record_leaves_out_are_known_there() -> None:
-    """Where every node has one payment, the mean repeats the median, and nothing spreads."""
+def test_summaries_that_a_shorter_record_leaves_out_are_what_they_would_be() -> None:
+    """Where every node has one payment, the mean repeats the median; where all are by card, their share is 1."""
+    rows = {"from": ["a", "b", "c"], "to": ["b", "c", "a"], "amount": [7.0, 9.0, 8.0], "how": ["card"] * 3}
+    graph = load(pl.DataFrame(rows), category=["how"], notices=[])
     wanted = [
-        "amount sent, median",
-        "amount sent, mean",
-        "amount sent, spread for its count",
-        "amount sent, share cash",
+        f"{what} sent, {each}" for what, each in (("amount", "median"), ("amount", "mean"), ("how", "share card"))
     ]
-    found = in_order_of(wanted, np.array([[7.0, 1.0], [9.0, 2.0]]), ["amount sent, median", "age"])
-    assert found.tolist() == [[7.0, 7.0, 0.0, 0.0], [9.0, 9.0, 0.0, 0.0]]
+    wanted += ["how sent, share cash", "edges sent, log count"]
+    found = in_order_of(wanted, graph.attributes, graph.attribute_names, graph.left_out)
+    np.testing.assert_allclose(found, [[each, each, 1.0, 0.0, np.log(2.0)] for each in (7.0, 9.0, 8.0)])
     with pytest.raises(ValueError, match="first 'price sent, mean': read it from tables with the same columns"):
         in_order_of(["age", "price sent, mean"], np.ones((2, 1)), ["age"])

@@ -359,7 +359,9 @@ class NetworkDetector(Detector):
         if not hasattr(self, "weights_"):
             raise ValueError(f"{type(self).__name__} is not fitted yet: call fit first")
         graph = graph_of(source)
-        attributes = self.transform_.apply(graph.attributes, graph.attribute_names, graph.node_types)
+        attributes = self.transform_.apply(
+            graph.attributes, graph.attribute_names, graph.node_types, left_out=graph.left_out
+        )
         inputs, edges = self._inputs(graph, attributes, resolve_device(self.device))
         network = self._network(inputs, torch.Generator())
         set_weights(network, self.weights_)

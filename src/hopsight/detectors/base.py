@@ -406,6 +406,7 @@ class NodeOrder:
             edge_relation=None if graph.edge_relation is None else graph.edge_relation[np.argsort(edges)],
             relation_names=graph.relation_names,
             context=None if graph.context is None else graph.context.rows(order),
+            left_out=graph.left_out,
             derivation=None
             if graph.derivation is None
             else replace(graph.derivation, place=graph.derivation.place[order]),

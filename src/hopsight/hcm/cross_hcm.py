@@ -990,7 +990,7 @@ class CrossHCM(Detector):
             names = self.transform_.output_names[: found.shape[1]]
         else:
             chosen = graph.attributes if rows is None else graph.attributes[rows]
-            chosen = in_order_of(names, chosen, graph.attribute_names)
+            chosen = in_order_of(names, chosen, graph.attribute_names, graph.left_out)
             found = chosen.toarray() if sp.issparse(chosen) else np.asarray(chosen)
         if graph.context is None:
             return found, names

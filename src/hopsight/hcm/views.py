@@ -67,7 +67,7 @@ def inputs_of(
     types = None if graph.node_types is None else graph.node_types if rows is None else graph.node_types[rows]
     large = in_single_precision(graph)
     out = (lambda shape: np.empty(shape, dtype=np.float32)) if large else None
-    attributes = transform.apply(chosen, graph.attribute_names, types, out)
+    attributes = transform.apply(chosen, graph.attribute_names, types, out, graph.left_out)
     return _divided(attributes.toarray() if sp.issparse(attributes) else attributes, magnitude, in_place=large)
 
 

@@ -36,6 +36,8 @@ _SUMMARY = re.compile(
     r"(.+ |edges )(sent|received|of edges), (median|mean|log sum|spread|minimum|maximum|share |first|last|"
     r"log median gap|burstiness|different values|largest share)|edges, largest share with one node"
 )
+RELATIVE = "relative "  # begins the name of amounts that are divided by the median of their currency
+SHARE = ", share "  # begins, after the name of a column, the share of one of its values
 FOR_COUNT = " for its count"  # ends the name of what is compared with nodes that have about as many rows
 
 
@@ -152,8 +154,8 @@ def parse_derive(text: str | Iterable[str] | None) -> tuple[str, ...] | None:
 
 def derive(
     rows: EdgeRows, n_nodes: int, kinds: Sequence[str], arcs: Arcs | None = None
-) -> tuple[FloatArray, list[str]]:
-    """Return a matrix of derived attributes with one row per node, and the names of its columns.
+) -> tuple[FloatArray, list[str], dict[str, str | float]]:
+    """Return a matrix of derived attributes with one row per node, the names of its columns, and what is left out.
 
     ``"structure"`` is what :func:`structure` returns. ``"sent"`` and ``"received"`` summarize the rows in
     which a node is the source or the target: of a column of numbers the mean, median, sum, spread (between the
@@ -161,13 +163,16 @@ def derive(
     bursty they are; of categories the number of different values and the shares of the most frequent ones. What
     depends on the number of rows by itself is given as the difference from nodes with about as many
     (``amount sent, maximum for its count``). A node without such rows gets the median of the others, and its count
-    says that it has none. Attributes that are the same for all nodes, or repeat another one, are left out. In an
-    undirected graph, either kind summarizes all edges of a node (``amount of edges, median``).
+    says that it has none. Attributes that are the same for all nodes, or repeat another one, are left out: what they
+    are, a number or the name of the other one, is returned beside the matrix. In an undirected graph, either kind
+    summarizes all edges of a node (``amount of edges, median``).
     ``arcs`` are those of the rows, if they are known.
     """
     found = _derived(rows, n_nodes, kinds, arcs)
-    names = _distinct(found)
-    return frozen(np.column_stack([found[name] for name in names]) if names else np.zeros((n_nodes, 0))), names
+    left_out = _left_out(found)
+    names = [name for name in found if name not in left_out]
+    matrix = np.column_stack([found[name] for name in names]) if names else np.zeros((n_nodes, 0))
+    return frozen(matrix), names, left_out
 
 
 def _derived(
@@ -228,15 +233,20 @@ def is_derived(name: str) -> bool:
     return name in STRUCTURE or name in COUNTS or bool(_SUMMARY.match(name))
 
 
-def _distinct(columns: dict[str, FloatArray]) -> list[str]:
-    """Return the names of the columns that are not constant and do not repeat an earlier one."""
+def _left_out(columns: dict[str, FloatArray]) -> dict[str, str | float]:
+    """Return the columns that are constant or repeat an earlier one: their one value, or the name of that one."""
+    found: dict[str, str | float] = {}
     kept: dict[bytes, list[str]] = {}  # by some of their values, because comparing all of them takes long
     for name, values in columns.items():
         alike = kept.setdefault(values[:: values.size // COMPARED + 1].tobytes(), [])
-        if values.size and np.ptp(values) > 0 and not any(np.array_equal(values, columns[other]) for other in alike):
+        same = next((other for other in alike if np.array_equal(values, columns[other])), None)
+        if not values.size or np.ptp(values) == 0:
+            found[name] = float(values[0]) if values.size else 0.0
+        elif same is not None:
+            found[name] = same
+        else:
             alike.append(name)
-    chosen = {name for alike in kept.values() for name in alike}
-    return [name for name in columns if name in chosen]
+    return found
 
 
 def _summaries(
@@ -259,16 +269,15 @@ def _summaries(
 
 
 def _counts(largest: NDArray[Any], counts: FloatArray, kind: str | None) -> dict[str, FloatArray]:
-    """Return how many rows each node has and, if pairs of nodes have several, the largest share with one of them.
+    """Return how many rows each node has, and the largest share with one of its neighbors.
 
-    In an undirected graph, where there is no kind of row, degrees say the former.
+    The share says nothing if no pair of nodes has several rows. In an undirected graph, where there is no kind of row,
+    degrees say how many there are.
     """
+    share = np.divide(largest, counts, out=np.full(counts.size, np.nan), where=counts > 0)
+    unusual = _filled(share - usual(share, counts)) if largest.max(initial=0) > 1 else np.zeros(counts.size)
     found = {} if kind is None else {COUNTS[kind == "received"]: np.log1p(counts)}
-    if largest.max(initial=0) > 1:
-        share = np.divide(largest, counts, out=np.full(counts.size, np.nan), where=counts > 0)
-        what = "edges" if kind is None else f"edges {kind}"
-        found[f"{what}, largest share with one node{FOR_COUNT}"] = _filled(share - usual(share, counts))
-    return found
+    return found | {f"{'edges' if kind is None else f'edges {kind}'}, largest share with one node{FOR_COUNT}": unusual}
 
 
 def _known(node: NDArray[Any], column: pl.Series) -> tuple[NDArray[Any], FloatArray]:
@@ -307,7 +316,7 @@ def _of_times(node: NDArray[Any], values: FloatArray, n_nodes: int, unit: str) -
 def _category_summaries(column: pl.Series) -> dict[str, pl.Expr]:
     value = pl.col("value")
     counts = column.rename("value").drop_nulls().value_counts().sort("count", "value", descending=[True, False])
-    frequent = sorted(counts["value"].head(SHARES).to_list()) if counts.height > 1 else []
+    frequent = sorted(counts["value"].head(SHARES).to_list())
     found = {f"different values{FOR_COUNT}": value.n_unique().cast(pl.Float64)}
     if counts.height <= MOST_SHARED:
         found |= {f"share {word}": (value == word).mean() for word in frequent}

@@ -16,7 +16,7 @@ from hopsight.canonical import Events
 from hopsight.checks import option, plural
 from hopsight.graph import AttributedGraph
 from hopsight.io import rules
-from hopsight.io.derive import DERIVE, Arcs, Derivation, EdgeRows, derive
+from hopsight.io.derive import DERIVE, RELATIVE, Arcs, Derivation, EdgeRows, derive
 from hopsight.io.ids import PAIRS
 from hopsight.io.nodes import NO_ATTRIBUTES, as_words, check_column, distinct
 from hopsight.io.notices import notice
@@ -65,14 +65,13 @@ MONEY = {
 }  # fmt: skip
 MEASURES = {  # of events, that nobody passes on
     "bytes", "octets", "packets", "pkts", "kb", "mb", "gb", "size", "length", "duration", "seconds", "minutes", "count",
-    "calls", "messages", "distance", "dauer", "größe", "durée", "taille", "duración",
+    "calls", "messages", "distance", "quantity", "qty", "volume", "dauer", "größe", "durée", "taille", "duración",
 }  # fmt: skip
 CURRENCY_NAMES = ("currency", "ccy", "währung", "waehrung", "devise", "moneda", "valuta", "币种", "通貨")
 AMOUNTS = {
     *MONEY, *CURRENCY_NAMES, "quantity", "qty", "fee", "balance", "weight", "score", "rating", "count", "duration",
     "type", "status", "year", "month", "hour", "saldo",
 }  # fmt: skip
-MEASURES = {"bytes", "packets", "size", "duration", "quantity", "qty", "volume"}  # what may be meant as a weight
 MOST_CURRENCIES = 200  # there are some 180
 MOST_NEGATIVE = 0.2  # share of amounts that may be negative, such as refunds
 LEAST_NAMED = 0.9  # share of rows with a currency, if the others have the same one
@@ -418,29 +417,25 @@ class EdgeColumns:
         return None if self.amount is None else rules.currency_in(self.amount) or self.units.get(self.amount)
 
     @cached_property
-    def _scales(self) -> tuple[str, dict[str, float]]:
-        """The most frequent currency, and by what an amount in each currency is multiplied: the ratio of medians."""
+    def _medians(self) -> dict[str, float]:
+        """The median amount in each currency, 1 where that is nothing."""
         assert self.amount is not None
         table = pl.DataFrame({"currency": self._currencies, "amount": self.numbers[self.amount]})
-        found = table.group_by("currency").agg(pl.len(), pl.col("amount").median())
-        found = found.sort("len", "currency", descending=[True, False])
-        main, typical = found["currency"][0], found["amount"][0] or 1.0
-        own = dict(zip(found["currency"], found["amount"], strict=True))
-        return main, {word: typical / (median or typical) for word, median in own.items()}
+        found = table.group_by("currency").agg(pl.col("amount").median())
+        return {word: median or 1.0 for word, median in found.rows()}
 
     def _comparable(self, name: str) -> pl.Series:
-        """Return a column of numbers; amounts of several currencies are scaled so that their medians are the same.
+        """Return a column of numbers; amounts of several currencies are divided by the median of their currency.
 
         A hundred of one currency may be worth one of another: their amounts say nothing about each other.
         """
         numbers = self.numbers[name]
         if self.currency is None or self.amount is None or not (is_money_name(name) or name == self.amount):
             return numbers
-        main, scales = self._scales
-        if len(scales) < 2:
+        if len(self._medians) < 2:
             return numbers
-        factor = self._currencies.replace_strict(scales, return_dtype=pl.Float64)
-        return (numbers * factor).rename(f"{name} scaled to {main}")
+        median = self._currencies.replace_strict(self._medians, return_dtype=pl.Float64)
+        return (numbers / median).rename(f"{RELATIVE}{name}")
 
     def notice_guesses(self, given: Collection[str | None], notices: list[str] | None) -> None:
         """Say in one line which columns are the weight, the time and the amount of each edge, unless they are named."""
@@ -865,7 +860,7 @@ def add_derived(
         if rows.directed:
             arcs = Arcs.of(rows.source, rows.target, n_nodes)
             edges = (arcs.adjacency(), arcs.n_opposite) if is_sorted else None
-        matrix, names = derive(rows, n_nodes, kinds, arcs)
+        matrix, names, fields["left_out"] = derive(rows, n_nodes, kinds, arcs)
         matrix = matrix if is_sorted else matrix[place]
         if names:
             fields["derivation"] = Derivation(rows, place, tuple(kinds), tuple(names))

@@ -114,11 +114,13 @@ def check_unique(ids: pl.Series) -> None:
         raise ValueError(f"node {shortened(ids[first])} has two rows, {rows[0] + 1} and {rows[1] + 1}")
 
 
-def positions(ids: pl.Series, *ends: pl.Series) -> tuple[pl.Series, tuple[NDArray[Any], ...]]:
+def positions(
+    ids: pl.Series, *ends: pl.Series, notices: list[str] | None = None
+) -> tuple[pl.Series, tuple[NDArray[Any], ...]]:
     """Return the ids, after them those that only edges have, and the position of every edge end among both.
 
-    Ids that only edges have are sorted. Where none is among the ids, or most are written there in another way, the
-    tables do not belong together as they are, and are refused.
+    An id that only edges have is the one that the table writes in another form, if there is one such. The others are
+    sorted. Where none is among the ids, the tables do not belong together, and are refused.
     """
     are_close = ids.dtype == pl.Int64 and len(ids) and ids.max() - ids.min() < 8 * len(ids) + 1000  # type: ignore
     found = tuple((_by_table if are_close else _by_join)(ids, end) for end in ends)
@@ -126,9 +128,13 @@ def positions(ids: pl.Series, *ends: pl.Series) -> tuple[pl.Series, tuple[NDArra
         return ids, found
     unknown = pl.concat([end.filter(place < 0).alias("id") for end, place in zip(ends, found, strict=True)])
     unknown = unknown.unique().sort()
-    cause = _cause(unknown, ids)
-    if cause is not None or all(place.max(initial=-1) < 0 for place in found):
-        raise ValueError(describe_unknown_ids(unknown, ids, ends, cause))
+    if written := _written(unknown, ids):
+        one, other = next(iter(written.items()))
+        are = "1 id is" if len(written) == 1 else f"{len(written):,} ids are"
+        notice(f"{are} written differently in the node table: {shortened(one)} is {shortened(other)} there.", notices)
+        return positions(ids, *(end.replace(written) for end in ends))
+    if all(place.max(initial=-1) < 0 for place in found):
+        raise ValueError(describe_unknown_ids(unknown, ids, ends))
     more = pl.concat([ids.alias("id"), unknown])
     return more.alias(ids.name), tuple(_by_join(more, end) for end in ends)
 
@@ -150,19 +156,15 @@ def _by_join(ids: pl.Series, ends: pl.Series) -> NDArray[Any]:
 
 
 EXAMPLES = 3
-MOST = 0.5  # share of the unknown ids that a cause must explain
-LARGEST = 1_000_000  # values of a column that are compared; a cause shows in fewer
 
 
-def describe_unknown_ids(unknown: pl.Series, ids: pl.Series, ends: Sequence[pl.Series], cause: str | None) -> str:
-    """Return the message for two tables whose ids do not match, and why if that is known."""
+def describe_unknown_ids(unknown: pl.Series, ids: pl.Series, ends: Sequence[pl.Series]) -> str:
+    """Return the message for two tables whose ids do not match."""
     total = pl.concat([end.alias("id") for end in ends]).n_unique()
     start = (
         f"{len(unknown):,} of {plural(total, 'node id')} in the edges {'has' if len(unknown) == 1 else 'have'} no row "
         f"in the node table: {listed(unknown)}"
     )
-    if cause is not None:
-        return f"{start}; {cause}"
     columns = f"{option('id_column')}, {option('source_column')} and {option('target_column')}"
     return f"{start}; it has {listed(ids)} instead; name the right columns with {columns}"
 
@@ -183,18 +185,22 @@ def notice_unknown(unknown: pl.Series, ranked: bool | None, notices: list[str] |
     notice(f"{plural(len(unknown), 'id')} {has} no row in the node table ({listed(unknown)}): {rule}.", notices)
 
 
-def _cause(unknown: pl.Series, ids: pl.Series) -> str | None:
-    """Return what most unknown ids have in common, with the remedy, or None."""
-    words, known = (column.head(LARGEST).cast(pl.String) for column in (unknown, ids))
-    for difference, plain in _FORMS.items():
-        by_form = dict(zip(plain(known).to_list(), known.to_list(), strict=True))
-        alike = [by_form[form] for form in plain(words).to_list() if form in by_form]
-        if alike and len(alike) >= MOST * len(words):
-            return (
-                f"it has {listed(pl.Series(alike))} instead, so they differ in {difference}: write them alike in both "
-                "tables"
-            )
-    return None
+def _written(unknown: pl.Series, ids: pl.Series) -> dict[str, str]:
+    """Return how a table writes ids that it has in another form, where it has only one of that form."""
+    if ids.dtype != pl.String:
+        return {}
+    forms = same_form(ids)
+    once = ~forms.is_duplicated()
+    known = pl.DataFrame({"form": forms.filter(once), "id": ids.filter(once)})
+    return dict(pl.DataFrame({"form": same_form(unknown), "word": unknown}).join(known, on="form")["word", "id"].rows())
+
+
+def same_form(ids: pl.Series) -> pl.Series:
+    """Return ids as text in one form: what :data:`_FORMS` tell apart is the same."""
+    words = ids.cast(pl.String)
+    for plain in _FORMS.values():
+        words = plain(words)
+    return words
 
 
 def _without_decimals(words: pl.Series) -> pl.Series:

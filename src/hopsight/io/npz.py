@@ -20,6 +20,7 @@
 | ``derived_source``, ``_target``, ``_place``, ``_directed`` | the rows that attributes were derived from |
 | ``derived_numbers``, ``_times``, ``_categories`` | their columns; a category has the numbers of its words |
 | ``derived_numbers_names_text``, ``derived_words_text``, ``_kinds_text``, … | names and words of these |
+| ``left_out_text``, ``left_out_same_text``, ``left_out_value``, ``_offsets`` | derived columns that were left out |
 | ``hopsight_graph`` | version of this layout |
 
 Only ``edges`` and ``attributes`` are required: ``numpy.savez(path, edges=…, attributes=…)`` writes a valid file.
@@ -111,6 +112,7 @@ def read_npz(path: Path) -> AttributedGraph:
             name=arrays["name_text"].tobytes().decode() if "name_text" in arrays else path.stem,
             events=_events(arrays),
             derivation=_derivation(arrays, n_nodes),
+            left_out=_left_out(arrays),
         )
         if graph.edge_relation is not None and not np.array_equal(graph.edges, edges):
             raise ValueError("its edges have relations and are not in order; write it with hopsight convert")
@@ -154,6 +156,9 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
     if graph.derivation is not None:
         found, words = _derived_arrays(graph.derivation)
         arrays, texts = arrays | found, texts | words
+    same = [each if isinstance(each, str) else "" for each in graph.left_out.values()]
+    texts |= {"left_out": list(graph.left_out), "left_out_same": same}
+    arrays["left_out_value"] = np.array([0.0 if isinstance(each, str) else each for each in graph.left_out.values()])
     for field, words in texts.items():
         if words is not None and len(words):
             arrays[f"{field}_text"], arrays[f"{field}_offsets"] = pack_text(list(words))
@@ -287,6 +292,15 @@ def _derivation(arrays: Arrays, n_nodes: int) -> Any:
         bool(arrays.get("derived_directed", np.True_)),
     )  # fmt: skip
     return Derivation(rows, arrays["derived_place"], tuple(words["kinds"]), tuple(words["names"]))
+
+
+def _left_out(arrays: Arrays) -> dict[str, str | float]:
+    """Return what columns would be that were left out, as :func:`write_npz` wrote it."""
+    names, same = _all_names(arrays, "left_out"), _all_names(arrays, "left_out_same")
+    values = arrays.get("left_out_value", np.zeros(0)).ravel().tolist()
+    if not len(names) == len(same) == len(values):
+        raise ValueError("what it says about columns that were left out is incomplete; write it with hopsight convert")
+    return {name: other or float(value) for name, other, value in zip(names, same, values, strict=True)}
 
 
 def _all_names(arrays: Arrays, field: str) -> list[str]:

@@ -194,7 +194,7 @@ def read_tables(
             of_edges=[*rows.columns, *rules.rows_ignored(ignore, rows.columns)],
             missing=missing, may_lack=kinds != (), ours=rows.ours,
         )  # fmt: skip
-    node_ids, (source, target) = found.placed(sides.ends)
+    node_ids, (source, target) = found.placed(sides.ends, notices)
     ids.notice_alike(node_ids, notices)
     fields, unknown = found.fields, node_ids[len(found.ids) :]
     if len(unknown):
@@ -241,7 +241,7 @@ def read_several(
             joins.check(kind, found[kind].ids, column, place, ("source", "target")[at])
         if not ends:
             notice(f"No edge table names nodes of type {kind!r}; they are not connected to anything.", mine)
-        every, positions = found[kind].placed([*ends.values()])
+        every, positions = found[kind].placed([*ends.values()], mine)
         places |= {end: each.astype(np.int64) for end, each in zip(ends, positions, strict=True)}
         found[kind] = found[kind].extended(every, mine)
     if learn_from is not None and not any(learn_from in each.fields.get("aside", ()) for each in found.values()):
@@ -436,10 +436,10 @@ class NodeRows:
             ids.check_unique(own)
         return cls(own, fields, id_name, names, frame.height)
 
-    def placed(self, ends: Sequence[pl.Series]) -> tuple[pl.Series, tuple[Any, ...]]:
+    def placed(self, ends: Sequence[pl.Series], notices: list[str] | None) -> tuple[pl.Series, tuple[Any, ...]]:
         """Return all ids, those that only edges have last, and the positions of ends of edges among them."""
         own, *columns = ids.same_type(self.ids, *ends)
-        return ids.positions(own, *columns)
+        return ids.positions(own, *columns, notices=notices)
 
     def extended(self, every: pl.Series, notices: list[str] | None) -> NodeRows:
         """Return the nodes with those that only edges have, after a notice."""
@@ -467,6 +467,7 @@ def _with_summaries(
 ) -> Nodes:
     """Return the nodes of a type with the attributes that its relations derive, in the order of ids."""
     n_nodes, blocks, names = len(rows.ids), [], []
+    left_out: dict[str, str | float] = {}
     if "attributes" in rows.fields:
         own = rows.fields["attributes"]
         blocks.append(own.toarray() if sp.issparse(own) else np.asarray(own))
@@ -484,15 +485,19 @@ def _with_summaries(
         wanted = ("sent", "received") if within else (("sent",) if each.types[0] == kind else ("received",))
         directed = each.directed or not within
         edges = EdgeRows(source, target, *columns[each.name].summarized(), directed=directed)
-        matrix, words = derive(edges, n_nodes + n_other, wanted)
+        matrix, words, same = derive(edges, n_nodes + n_other, wanted)
         found = np.asarray(matrix)[:n_nodes][place]
         chosen = [at for at, word in enumerate(words) if word not in COUNTS and np.ptp(found[:, at]) > 0]
+        one: dict[str, str | float] = {word: float(found[0, at]) for at, word in enumerate(words) if at not in chosen}
+        same = {word: one.get(other, other) if isinstance(other, str) else other for word, other in same.items()} | one
         blocks.append(found[:, chosen])
         direction = "" if within else f" {wanted[0]}"  # between two types it goes without saying
-        names += [f"{each.name}: {words[at].replace(direction, '')}" for at in chosen]
+        called = {word: f"{each.name}: {word.replace(direction, '')}" for word in (*words, *same)}
+        names += [called[words[at]] for at in chosen]
+        left_out |= {called[word]: called[other] if isinstance(other, str) else other for word, other in same.items()}
     fields: dict[str, Any] = {
         key: rows.fields[key] for key in ("labels", "node_names", "known", "aside") if key in rows.fields
-    }
+    } | {"left_out": left_out}
     if names:
         fields |= {"attributes": np.hstack(blocks), "attribute_names": distinct(names)}
     values = _values(rows.ids)
@@ -592,7 +597,7 @@ class Joins:
     def check(self, kind: str, own: pl.Series, column: pl.Series, place: str, end: str) -> None:
         """Refuse a relation none of whose ids is in the table of its type."""
         known, ends = ids.same_type(own, column)
-        if ends.is_in(known.implode()).any():
+        if ids.same_form(ends).is_in(ids.same_form(known).implode()).any():
             return
         held = " or ".join(repr(each) for each in self._held(column) if each != kind)
         others = f"they are ids of type {held}; correct {end}_type, or the files of these tables"
@@ -613,9 +618,9 @@ def _other_ends(names: Sequence[str], given: EdgeTable) -> list[tuple[str, str]]
 
 
 def _texts(column: pl.Series, typed: bool) -> pl.Series:
-    """Return the different ids in a column as text; none if it cannot hold ids."""
+    """Return the different ids in a column as text in one form; none if it cannot hold ids."""
     try:
-        return ids.as_ids(column, typed=typed).cast(pl.String).drop_nulls().unique()
+        return ids.same_form(ids.as_ids(column, typed=typed).drop_nulls().unique()).unique()
     except ValueError:
         return pl.Series([], dtype=pl.String)
 
@@ -764,7 +769,7 @@ def _find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | 
     A column of customers and one of accounts may both be called ids; the edges say which one is meant.
     """
     called = find_id(table.names, None)
-    wanted = [end.unique().cast(pl.String) for end in ends]
+    wanted = [ids.same_form(end.unique()) for end in ends]
 
     def share(name: str) -> float:
         column = _texts(table.read([name], text=[name])[name], table.typed)

@@ -79,6 +79,11 @@ def typed_graph(nodes: Mapping[str, Nodes], relations: Sequence[Relation], name:
     if all(each.time is not None for each in relations):
         found["edge_time"] = np.concatenate([each.time for each in relations])
     found["events"] = _events(relations, starts)
+    found["left_out"] = {
+        f"{kind}.{name}": f"{kind}.{same}" if isinstance(same, str) else same
+        for kind, each in nodes.items()
+        for name, same in each.fields.get("left_out", {}).items()
+    }
     aside = {(kind, name): each for kind in nodes for name, each in nodes[kind].fields.get("aside", {}).items()}
     found["aside"] = {
         name: _joined(
@@ -318,6 +323,10 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
         rank_unknown=graph.rank_unknown,
         context=context.checked(rows.size).rows(np.argsort(at)),
         events=_events_within(graph, rows),
+        left_out={
+            name.removeprefix(f"{kind}."): same.removeprefix(f"{kind}.") if isinstance(same, str) else same
+            for name, same in graph.left_out.items()
+        },
         aside={name: kept for name, each in graph.aside.items() if (kept := _within(each, rows)).rows.size},
         name=graph.name,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackError
 
 from hopsight.checks import check_choice, check_count, plural
-from hopsight.io.derive import FOR_COUNT
+from hopsight.io.derive import RELATIVE, SHARE
 from hopsight.system.threads import VALUES_AT_ONCE, blas_on_one_thread, few_threads, for_each, in_order, n_threads
 
 FloatArray = NDArray[np.float64]
@@ -158,13 +157,14 @@ class AttributeTransform:
         names: Sequence[str],
         types: NDArray[np.object_] | None = None,
         out: Callable[[tuple[int, int]], NDArray[Any]] | None = None,
+        left_out: Mapping[str, str | float] | None = None,
     ) -> Any:
         """Transform the attributes of any graph that has the columns of the fit.
 
         Returns a dense float64 matrix, or a sparse one when sparse attributes are neither centered nor projected; for
-        ``out`` see :meth:`fit_apply`.
+        ``out`` see :meth:`fit_apply`, and for ``left_out`` :func:`in_order_of`.
         """
-        ordered = in_order_of(self.names, attributes, names)
+        ordered = in_order_of(self.names, attributes, names, left_out)
         if out is None:
             return self._finished(*self.prepared(self._within_types(ordered, types)))
         return self._by_rows(
@@ -254,49 +254,44 @@ def principal_axes(
         return np.eye(n_components, n_columns)
 
 
-def in_order_of(wanted: Sequence[str], attributes: Any, names: Sequence[str]) -> Any:
+def in_order_of(
+    wanted: Sequence[str], attributes: Any, names: Sequence[str], left_out: Mapping[str, str | float] | None = None
+) -> Any:
     """Return the columns by name; a category that no node of this graph has becomes a column of zeros.
 
-    So does a summary of edges that says nothing here, such as a spread where every node has one edge. A mean that is
-    left out because it repeats the median, as it does there, is the median.
+    ``left_out`` says what columns that the graph lacks would be (:attr:`hopsight.graph.AttributedGraph.left_out`).
     """
     if list(names) == list(wanted):
         return attributes
     position = {name: column for column, name in enumerate(names)}
-    position |= _repeated(wanted, position)
     coded = {name.partition("=")[0] for name in names if "=" in name}
     plain = {each for name in names for each in (name, name.rpartition(", ")[0])}  # "born" of "born, days since 1970"
     coded |= {each for each in plain if f"{each}=(missing)" in wanted}
-    absent = [name for name in wanted if name not in position]
-    missing = [name for name in absent if "=" not in name or name.partition("=")[0] not in coded]
-    missing = [name for name in missing if not NOTHING.search(name)]
-    if missing:
-        count = plural(len(missing), "attribute")
-        raise ValueError(
-            f"the graph lacks {count} that the model was fitted on, first {missing[0]!r}: read it from tables with the "
-            "same columns"
-        )
-    if absent:
-        position |= dict.fromkeys(absent, len(names))
-        zeros = np.zeros((attributes.shape[0], 1))
-        sparse = sp.issparse(attributes)
-        attributes = sp.csr_array(sp.hstack([attributes, zeros])) if sparse else np.hstack([attributes, zeros])
-    return attributes[:, [position[name] for name in wanted]]
-
-
-LEVELS = ("median", "mean", "minimum", "maximum")  # summaries that are the same of nodes with one edge each
-NOTHING = re.compile(rf"{FOR_COUNT}$|, share |, log count$")  # summaries that are 0 where nothing distinguishes nodes
-
-
-def _repeated(wanted: Sequence[str], position: Mapping[str, int]) -> dict[str, int]:
-    """Return where to find summaries that a graph leaves out because they repeat another one."""
-    found = {}
+    missing: list[str] = []
+    values: list[float] = []  # of columns that are the same everywhere
     for name in wanted:
-        column, _, what = name.rpartition(", ")
-        others = [f"{column}, {each}" for each in LEVELS if f"{column}, {each}" in position]
-        if name not in position and what in LEVELS and others:
-            found[name] = position[others[0]]
-    return found
+        same = name if name in position else (left_out or {}).get(name)
+        if same is None and (name.partition("=")[0] in coded if "=" in name else SHARE in name):
+            same = 0.0
+        if isinstance(same, float):
+            position[name] = len(names) + len(values)
+            values.append(same)
+        elif same in position:
+            position[name] = position[same]
+        else:
+            missing.append(name)
+    if missing:
+        several = any(name.startswith(RELATIVE) for name in missing)
+        remedy = "with amounts in several currencies, as the fit had them" if several else "with the same columns"
+        raise ValueError(
+            f"the graph lacks {plural(len(missing), 'attribute')} that the model was fitted on, first {missing[0]!r}: "
+            f"read it from tables {remedy}"
+        )
+    if values:
+        more = np.tile(values, (attributes.shape[0], 1))
+        sparse = sp.issparse(attributes)
+        attributes = sp.csr_array(sp.hstack([attributes, more])) if sparse else np.hstack([attributes, more])
+    return attributes[:, [position[name] for name in wanted]]
 
 
 def choose_scaling(attributes: Any) -> str:

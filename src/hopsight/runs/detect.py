@@ -315,6 +315,8 @@ def _read_like(source: Source, record: Mapping[str, Any]) -> Source:
     request = record.get("request")
     asked: Mapping[str, Any] = request if isinstance(request, dict) else record
     if "source" not in asked:
+        if source.path is not None and not source.path.endswith(".npz"):
+            notice("This model does not say how its tables were read: pass the options of its run.", None)
         return source
     return source.read_like(Source.from_record(asked["source"]), asked.get("learn_from"))
 
