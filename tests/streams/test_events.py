@@ -152,6 +152,16 @@ def test_times_and_amounts_are_found_as_detect_finds_them_unless_they_are_catego
         assert (found.time, found.amount, found.currency, found.shown) == (expected, "amount", "currency", "%Y-%m-%d")
 
 
+@pytest.mark.parametrize("days", [["2024-05-01", "2024-05-02"], [20240501, 20240502]])
+def test_a_time_of_day_is_added_to_a_date_as_in_detect(days: list[object], caplog: pytest.LogCaptureFixture) -> None:
+    columns = {"from": ["a", "b"], "to": ["x", "y"], "date": days, "time": ["23:15", "00:30"], "amount": [5.0, 6.0]}
+    for time in (None, "date"):
+        events = read_events(pl.DataFrame(columns), Columns(time=time))
+        assert (events["seconds"] - 1_714_521_600).to_list() == [23.25 * 3600, 24.5 * 3600]
+        assert events["time"].to_list() == [f"{days[0]} 23:15", f"{days[1]} 00:30"]
+    assert "Added the time of day in column 'time' to the date in column 'date'." in caplog.messages
+
+
 @pytest.mark.parametrize(
     ("columns", "money"),
     [

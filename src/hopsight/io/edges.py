@@ -545,7 +545,7 @@ def edge_columns(
         if given is not None and given not in names:
             raise ValueError(f"column {given!r} cannot be the {role} of edges: it is one of their ends, or left out")
     named = {weight_column, time_column, *category}
-    clock = _find_clock(frame, names, time) if time is not None and time not in category else None
+    clock = find_clock(frame, names, time) if time is not None and time not in category else None
     for name in names:
         column = frame[name]
         if name == clock:
@@ -658,7 +658,7 @@ def _are_unix(column: pl.Series) -> bool:
     return known.n_unique() > 1 and _mostly(rules.in_seconds(known, unit).is_between(low, high).fill_null(False))
 
 
-def _find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | None:
+def find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | None:
     """Return a column of times of day beside a column of days without them, one that is called so if there is one."""
     days = frame[date]
     if days.dtype.is_numeric():

@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, option, plural, shortened
 from hopsight.io import ids
-from hopsight.io.edges import edge_columns, find_ends, find_time, is_currency_name, is_money_name, state_ends
+from hopsight.io.edges import (
+    edge_columns,
+    find_clock,
+    find_ends,
+    find_time,
+    is_currency_name,
+    is_money_name,
+    state_ends,
+)
 from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column, read_flags
 from hopsight.io.notices import notice
@@ -26,6 +34,7 @@ from hopsight.io.rules import (
     are_currencies,
     as_currencies,
     check_none,
+    clock_seconds,
     currency_in,
     first_known,
     is_code_name,
@@ -43,7 +52,7 @@ from hopsight.io.sources import reading
 from hopsight.io.tables import find_id, read_tables
 from hopsight.preprocess import AttributeTransform
 from hopsight.streams.memory import N_ATTRIBUTES
-from hopsight.streams.times import NO_EVENTS, PLAIN, as_numbers, as_seconds, time_form, time_pattern
+from hopsight.streams.times import ISO, NO_EVENTS, PLAIN, as_numbers, as_seconds, time_form, time_pattern
 from hopsight.system.lazy_polars import pl
 
 ROW = "hopsight row"
@@ -74,12 +83,13 @@ class Columns:
     unit: str = ""  # the currency of all amounts, without such a column
     category: Sequence[str] = ()  # columns that hold neither times nor amounts
     of_nodes: Sequence[str] = ()  # columns of the node table, which options may name as well
+    clock: str | None = None  # the column of times of day beside days without them
 
     @property
     def as_text(self) -> list[str]:
         """The names of the columns that no text file is to read as numbers."""
         amount = self.amount if self.amounts in WRITTEN else None
-        return [name for name in (self.source, self.target, self.currency, amount) if name]
+        return [name for name in (self.source, self.target, self.currency, self.clock, amount) if name]
 
     @property
     def are_money(self) -> bool:
@@ -89,7 +99,7 @@ class Columns:
     @property
     def names(self) -> list[str]:
         """The names of the columns, each once."""
-        names = (self.source, self.target, self.time, self.amount, self.currency, self.label)
+        names = (self.source, self.target, self.time, self.clock, self.amount, self.currency, self.label)
         return list(dict.fromkeys(name for name in names if name is not None))
 
 
@@ -238,8 +248,11 @@ def _find(table: Table, columns: Columns) -> Columns:
     special = {columns.time, columns.amount, columns.label, *columns.ignore}
     if columns.times is None:
         ends = {columns.source, columns.target}
-        columns = _recognized(table, columns, [name for name in table.names if name not in (special | ends) - {None}])
-    names = [name for name in table.names if name not in special | {columns.time, columns.amount, columns.currency}]
+        columns = _recognized(
+            table, columns, [name for name in table.names if name not in (special | ends) - {columns.time}]
+        )
+    special |= {columns.time, columns.clock, columns.amount, columns.currency}
+    names = [name for name in table.names if name not in special]
     source, target = find_ends(names, columns.source, columns.target, sample=table.sample)
     given = (columns.source, columns.target)
     columns = replace(columns, source=source, target=target)
@@ -251,6 +264,8 @@ def _find(table: Table, columns: Columns) -> Columns:
         notice(f"Not used: {_listed(unused)}.{_hint(table, columns, unused)}", None)
     form = time_form(table, columns.time)
     shown = time_pattern(table.head([columns.time])[columns.time], form)
+    if columns.clock is not None:
+        shown = f"{'%Y-%m-%d' if shown == ISO else shown} %H:%M"
     amounts = PLAIN if columns.amount is None else _amount_form(table, columns.amount)
     return replace(columns, times=form, shown=shown, amounts=amounts)
 
@@ -264,6 +279,9 @@ def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns
     time = columns.time or find_time(frame, names) or find_time(_with_numbers(frame), names)
     if time is None:
         raise Refusal("time_column", f"is needed: no column looks like the time of an event, of {_listed(names)}")
+    clock = find_clock(frame, names, time) if frame.height else None
+    if clock is not None:
+        notice(f"Added the time of day in column {clock!r} to the date in column {time!r}.", None)
     weight = first_known(frame.columns, WEIGHT_NAMES)
     money = [
         name
@@ -280,7 +298,7 @@ def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns
     for name in names:
         notice_void(without_ignored(frame, columns.ignore, {})[name], None)
     unit = "" if amount is None else found.units.get(amount) or currency_in(amount) or ""
-    return replace(columns, time=time, amount=amount, currency=currency, unit=unit)
+    return replace(columns, time=time, clock=clock, amount=amount, currency=currency, unit=unit)
 
 
 def _hint(table: Table, columns: Columns, unused: Sequence[str]) -> str:
@@ -412,6 +430,11 @@ def _event_rows(
     frame = frame.filter(has_ids)
     seconds = as_seconds(frame[columns.time], columns.times).rename("seconds")
     wrong["time"].count(frame[columns.time], seconds, frame[ROW])
+    time = frame[columns.time].alias("time")
+    if columns.clock is not None:
+        clock = frame[columns.clock].cast(pl.String)
+        seconds += clock_seconds(clock).fill_null(0.0)
+        time = time.cast(pl.String) + (" " + clock).fill_null("")
     if columns.amount is not None:
         amount = _numbers(frame[columns.amount], columns.amounts)
         wrong["number"].count(frame[columns.amount], amount, frame[ROW])
@@ -423,7 +446,7 @@ def _event_rows(
     rows = {
         "source": frame[columns.source],
         "target": frame[columns.target],
-        "time": frame[columns.time].alias("time"),
+        "time": time,
         "seconds": seconds,
         "amount": amount.fill_null(np.nan),
         "currency": currency,
