@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.canonical import Events
-from hopsight.checks import option, plural
+from hopsight.checks import option, plural, shortened
 from hopsight.graph import AttributedGraph
 from hopsight.io import rules
 from hopsight.io.derive import DERIVE, RELATIVE, Arcs, Derivation, EdgeRows, derive
@@ -716,10 +716,10 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
         column = column.cast(pl.String)
         holds = rules.text_kind(column, notices) if kind == pl.String else "categories"
         if holds == "categories":
-            called = is_money_name(name) or first_known([name], TIME_NAMES)
-            if _put_categories(column, found, notices) and called:
-                shown = rules.filled(column)[0]
-                notice(f"Column {name!r} holds text, such as {shown!r}, and is read as categories.", notices)
+            wanted = "numbers" if is_money_name(name) else "times" if first_known([name], TIME_NAMES) else None
+            said = f"holds text, such as {shortened(rules.filled(column)[0])}, and no {wanted}" if wanted else ""
+            if _put_categories(column, found, notices, said) and said:
+                notice(f"Column {name!r} {said}; it is read as categories.", notices)
         elif rules.is_dates(holds):
             _put_dates(column, holds, found, notices)
         elif holds == "empty":
@@ -730,13 +730,14 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
         rules.leave_out(name, f"holds neither numbers nor text but {kind}", notices)
 
 
-def _put_categories(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -> bool:
+def _put_categories(column: pl.Series, found: EdgeColumns, notices: list[str] | None, said: str = "") -> bool:
     """Add a column of categories, and return whether it is one: free text and numbers of rows hardly ever repeat."""
     words = as_words(column)
     n_values, n_filled = words.drop_nulls().n_unique(), len(words) - words.null_count()
     if FEWEST_ROWS <= n_filled == n_values or (n_filled >= LEAST_ROWS and 2 * n_values > n_filled):
         reason = f"has {n_values:,} different values in {plural(n_filled, 'row')}"
-        rules.leave_out(column.name, reason, notices, f"; pass {option('category', [column.name])} to keep it")
+        keep = f"; pass {option('category', [column.name])} to keep it"
+        rules.leave_out(column.name, said or reason, notices, "" if said else keep)
         return False
     found.categories[column.name] = words
     return True
