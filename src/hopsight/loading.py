@@ -35,6 +35,7 @@ def load(
     type_column: str | None = None,
     name_column: str | None = None,
     category: Sequence[str] = (),
+    currency: str | None = None,
     derive: str | Sequence[str] | None = None,
     duplicates: str | None = None,
     bipartite: bool | None = None,
@@ -86,6 +87,9 @@ def load(
         called ``node_type``, and a column of text that is different for every node.
     category
         Columns that are categories although they hold numbers, such as a zip code.
+    currency
+        The currency that amounts in others are scaled to for attributes, by the ratio of the medians; by default the
+        most frequent one in the column of currencies.
     derive
         Attributes to derive from the edges: some of ``"structure"``, ``"sent"`` and ``"received"``, or ``"none"``
         (:func:`hopsight.io.derive.derive`). By default all of them if there is no node table with attributes, and
@@ -125,8 +129,8 @@ def load(
     of_edges: dict[str, Any] = {
         "learn_from": learn_from,
         "source_column": source_column, "target_column": target_column, "id_column": id_column,
-        "weight_column": weight_column, "time_column": time_column, "derive": derive, "duplicates": duplicates,
-        "bipartite": bipartite, "header": header, "rank_unknown": rank_unknown or None,
+        "weight_column": weight_column, "time_column": time_column, "currency": currency, "derive": derive,
+        "duplicates": duplicates, "bipartite": bipartite, "header": header, "rank_unknown": rank_unknown or None,
     }  # fmt: skip
     options: dict[str, Any]
     if edges is not None or _is_description(source):

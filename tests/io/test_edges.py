@@ -214,14 +214,18 @@ def test_amounts_of_several_currencies_are_compared_with_their_own() -> None:
     graph = load(rows, derive="sent", notices=notices)
     assert any(each.startswith("Amounts are in 2 currencies (EUR, HUF): each is compared") for each in notices)
     assert graph.events.amount.tolist() == [100.0, 50.0, 200.0, 11_000.0, 22_000.0]  # as they are written
-    assert graph.edge_attribute_names == ("relative amount",)
+    assert graph.edge_attribute_names == ("amount in EUR",)
     amounts = dict(zip(map(tuple, graph.edges.T.tolist()), graph.edge_attributes[:, 0].tolist(), strict=True))
-    assert amounts[1, 2] == 0.5  # of b and c; medians are 100 EUR and 16,500 HUF
-    np.testing.assert_allclose(amounts[0, 2], (200.0 / 100.0 + 11_000.0 / 16_500.0) / 2)
+    assert amounts[1, 2] == 50.0  # of b and c; medians are 100 EUR and 16,500 HUF
+    np.testing.assert_allclose(amounts[0, 2], (200.0 + 11_000.0 / 165.0) / 2)
+    asked = load(rows, derive="sent", currency="huf", notices=[])
+    np.testing.assert_allclose(asked.edge_attributes, 165.0 * graph.edge_attributes)
+    with pytest.raises(ValueError, match=r"currency must be one that amounts are in \(EUR, HUF\), got 'USD'"):
+        load(rows, currency="USD", notices=[])
     plain = load(rows, derive="sent", ignore=["Currency"], notices=[])
     assert plain.edge_attribute_names == ("amount",)
     one = load(rows.with_columns(Currency=pl.lit("EUR")), derive="sent", notices=[])
-    assert one.edge_attribute_names == ("amount",)
+    assert one.edge_attribute_names == ("amount in EUR",)  # so that a model of these knows both
     assert one.events.currencies == ("EUR",)
 
 
@@ -325,7 +329,7 @@ def test_text_under_the_name_of_an_amount_or_a_time_is_said(name: str, words: li
     assert list(found.categories) == [name]
     said = f"Column {name!r} holds text, such as {words[0]!r}, and no {'numbers' if name == 'amount' else 'times'}"
     assert notices == [f"{said}; it is read as categories."]
-    assert sorted_in({name: words[:2] + [f"{words[2]}?"]})[1] == [f"{said} and is left out."]
+    assert sorted_in({name: [*words[:2], f"{words[2]}?"]})[1] == [f"{said} and is left out."]
 
 
 @pytest.mark.parametrize("role", ["weight_column", "time_column"])

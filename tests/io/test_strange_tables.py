@@ -61,7 +61,7 @@ EXPORTS = {
         "From>To", True, ("Value_IN(ETH)",), ("Transaction Hash", "Status")),
     "tron": Export(
         "txid,block,sender_address,recipient_address,token,value", "{i:032}z,{day},T{a}x,T{b}x,USDT,{i}.5e+06",
-        "sender_address>recipient_address", False, ("value",), ("txid",)),
+        "sender_address>recipient_address", False, ("value in USDT",), ("txid",)),
     "call records": Export(
         "CDR_ID|A_NUMBER|B_NUMBER|START_TIME|DURATION_SEC|CELL_ID|IMEI",
         "90{i}|+47912340{a:02}|+47912340{b:02}|2024-03-{day:02}T12:00:00Z|{i}7|{month}04|35{a:013}",
@@ -120,7 +120,7 @@ EXPORTS = {
         ("column2", "column4", "column6", "column8"), ("column7",), name="routes.dat"),
     "amount first": Export(
         "amount,currency,debtor,creditor,txn_ref", "{i},USD,50{a:02},50{b:02},TX{i:06}", "debtor>creditor", False,
-        ("amount",), ("txn_ref",)),
+        ("amount in USD",), ("txn_ref",)),
     "marketplace": Export(
         "id_pedido;data;cliente;loja;valor", "{i:06x};{day:02}/{month:02}/2024;c{a};l{b};R$ 1.{i:03},50",
         "cliente>loja", True, ("valor",), ("id_pedido",)),

@@ -225,5 +225,7 @@ def test_summaries_that_a_shorter_record_leaves_out_are_what_they_would_be() -> 
     wanted += ["how sent, share cash", "edges sent, log count"]
     found = in_order_of(wanted, graph.attributes, graph.attribute_names, graph.left_out)
     np.testing.assert_allclose(found, [[each, each, 1.0, 0.0, np.log(2.0)] for each in (7.0, 9.0, 8.0)])
+    with pytest.raises(ValueError, match="first 'when sent, share noon': read it from tables with the same columns"):
+        in_order_of(["when sent, share noon"], graph.attributes, graph.attribute_names, graph.left_out)
     with pytest.raises(ValueError, match="first 'price sent, mean': read it from tables with the same columns"):
         in_order_of(["age", "price sent, mean"], np.ones((2, 1)), ["age"])

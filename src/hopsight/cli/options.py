@@ -52,8 +52,8 @@ EXAMPLES = {
 PANELS = {
     "Reading the graph": (
         "nodes", "directed", "label", "ignore", "source_column", "target_column", "id_column", "weight_column",
-        "time_column", "type_column", "name_column", "category", "derive", "duplicates", "bipartite", "no_header",
-        "missing", "rank", "rank_unknown", "data_dir",
+        "time_column", "type_column", "name_column", "category", "currency", "derive", "duplicates", "bipartite",
+        "no_header", "missing", "rank", "rank_unknown", "data_dir",
     ),
     "Finding anomalies": (
         "detector", "preset", "settings", "evidence", "false_alarms", "contamination", "seed", "repeat", "learn_from",
@@ -63,9 +63,9 @@ PANELS = {
     "Output": ("out", "top", "csv", "redact", "force", "as_json"),
 }  # fmt: skip
 HIDDEN = (  # by --help, shown by --help-all
-    "rank", "device", "settings", "false_alarms", "type_column", "name_column", "category", "derive", "duplicates",
-    "bipartite", "no_header", "missing", "rank_unknown", "data_dir", "preset", "repeat", "anomalous_value", "only",
-    "restart", "memory_limit", "csv", "engine", "master", "redact", "quiet",
+    "rank", "device", "settings", "false_alarms", "type_column", "name_column", "category", "currency", "derive",
+    "duplicates", "bipartite", "no_header", "missing", "rank_unknown", "data_dir", "preset", "repeat",
+    "anomalous_value", "only", "restart", "memory_limit", "csv", "engine", "master", "redact", "quiet",
 )  # fmt: skip
 WORDS = {
     "COLUMN": (
@@ -130,6 +130,7 @@ def reading(
     rank: Annotated[str | None, typer.Option(help="Type of node to rank.")] = None,
     name_column: Annotated[str | None, typer.Option(help="Column with a name to show beside the id.")] = None,
     category: Category = None,
+    currency: Annotated[str | None, typer.Option(help="Currency that amounts in others are scaled to.")] = None,
     derive: Annotated[
         str | None,
         typer.Option(

@@ -36,7 +36,7 @@ _SUMMARY = re.compile(
     r"(.+ |edges )(sent|received|of edges), (median|mean|log sum|spread|minimum|maximum|share |first|last|"
     r"log median gap|burstiness|different values|largest share)|edges, largest share with one node"
 )
-RELATIVE = "relative "  # begins the name of amounts that are divided by the median of their currency
+IN_CURRENCY = " in "  # between the name of a column of amounts and the currency that they are in or scaled to
 SHARE = ", share "  # begins, after the name of a column, the share of one of its values
 FOR_COUNT = " for its count"  # ends the name of what is compared with nodes that have about as many rows
 
@@ -231,6 +231,16 @@ def is_derived(name: str) -> bool:
     [True, True, True, False]
     """
     return name in STRUCTURE or name in COUNTS or bool(_SUMMARY.match(name))
+
+
+def currency_of(names: Iterable[str]) -> str | None:
+    """Return the currency that derived attributes are in, None if their names say none.
+
+    >>> currency_of(["age", "amount in EUR sent, median"]), currency_of(["amount sent, median"])
+    ('EUR', None)
+    """
+    found = (re.search(rf"{IN_CURRENCY}([^\W\d_]+) (sent|received|of edges), ", name) for name in names)
+    return next((match[1] for match in found if match), None)
 
 
 def _left_out(columns: dict[str, FloatArray]) -> dict[str, str | float]:

@@ -13,10 +13,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.canonical import Events
-from hopsight.checks import option, plural, shortened
+from hopsight.checks import Refusal, option, plural, shortened
 from hopsight.graph import AttributedGraph
 from hopsight.io import rules
-from hopsight.io.derive import DERIVE, RELATIVE, Arcs, Derivation, EdgeRows, derive
+from hopsight.io.derive import DERIVE, IN_CURRENCY, Arcs, Derivation, EdgeRows, derive
 from hopsight.io.ids import PAIRS
 from hopsight.io.nodes import NO_ATTRIBUTES, as_words, check_column, distinct
 from hopsight.io.notices import notice
@@ -329,6 +329,7 @@ class EdgeColumns:
     categories: dict[str, pl.Series] = field(default_factory=dict)  # text
     dated: dict[str, str] = field(default_factory=dict)  # how the columns of times that hold dates write them
     units: dict[str, str] = field(default_factory=dict)  # the currency that cells of a column of numbers say
+    reference: str | None = None  # the currency that amounts in others are scaled to; the most frequent one by default
 
     def summarized(self) -> tuple[list[pl.Series], list[pl.Series], list[pl.Series], dict[str, str]]:
         """Return columns of numbers, of times and of categories, and the units of times, for :class:`EdgeRows`.
@@ -417,25 +418,30 @@ class EdgeColumns:
         return None if self.amount is None else rules.currency_in(self.amount) or self.units.get(self.amount)
 
     @cached_property
-    def _medians(self) -> dict[str, float]:
-        """The median amount in each currency, 1 where that is nothing."""
+    def _scales(self) -> tuple[str, dict[str, float]]:
+        """The currency of reference, and by what an amount in each currency is multiplied: the ratio of medians."""
         assert self.amount is not None
         table = pl.DataFrame({"currency": self._currencies, "amount": self.numbers[self.amount]})
-        found = table.group_by("currency").agg(pl.col("amount").median())
-        return {word: median or 1.0 for word, median in found.rows()}
+        found = table.group_by("currency").agg(pl.len(), pl.col("amount").median())
+        found = found.sort("len", "currency", descending=[True, False])
+        own = dict(zip(found["currency"], found["amount"], strict=True))
+        main = found["currency"][0] if self.reference is None else self.reference
+        if main not in own:
+            raise Refusal("currency", f"must be one that amounts are in ({', '.join(sorted(own))}), got {main!r}")
+        typical = own[main] or 1.0
+        return main, {word: typical / (median or typical) for word, median in own.items()}
 
     def _comparable(self, name: str) -> pl.Series:
-        """Return a column of numbers; amounts of several currencies are divided by the median of their currency.
+        """Return a column of numbers; amounts of several currencies are scaled so that their medians are the same.
 
         A hundred of one currency may be worth one of another: their amounts say nothing about each other.
         """
         numbers = self.numbers[name]
         if self.currency is None or self.amount is None or not (is_money_name(name) or name == self.amount):
             return numbers
-        if len(self._medians) < 2:
-            return numbers
-        median = self._currencies.replace_strict(self._medians, return_dtype=pl.Float64)
-        return (numbers / median).rename(f"{RELATIVE}{name}")
+        main, scales = self._scales
+        factor = self._currencies.replace_strict(scales, return_dtype=pl.Float64)
+        return (numbers * factor).rename(f"{name}{IN_CURRENCY}{main}" if main else name)
 
     def notice_guesses(self, given: Collection[str | None], notices: list[str] | None) -> None:
         """Say in one line which columns are the weight, the time and the amount of each edge, unless they are named."""
@@ -530,6 +536,7 @@ def edge_columns(
     weight_column: str | None = None,
     time_column: str | None = None,
     category: Collection[str] = (),
+    currency: str | None = None,
     notices: list[str] | None = None,
 ) -> EdgeColumns:
     """Return what these columns of an edge table hold.
@@ -540,7 +547,7 @@ def edge_columns(
     """
     weight = weight_column or first_known(names, WEIGHT_NAMES)
     time = time_column or find_time(frame, [name for name in names if name != weight and name not in category])
-    found = EdgeColumns(weight, time)
+    found = EdgeColumns(weight, time, reference=None if currency is None else currency.upper())
     for role, given in (("weight", weight_column), ("time", time_column)):
         if given is not None and given not in names:
             raise ValueError(f"column {given!r} cannot be the {role} of edges: it is one of their ends, or left out")
@@ -565,6 +572,8 @@ def edge_columns(
         notice(f"Added the time of day in column {clock!r} to the date in column {time!r}.", notices)
     if time is not None and time in found.times:
         found.times[time] = _without_far_times(found, frame[time], notices)
+    if currency is not None and (found.currency is None or found.amount is None):
+        raise Refusal("currency", "needs amounts and a column of their currencies")
     found.notice_guesses((weight_column, time_column), notices)
     return found
 

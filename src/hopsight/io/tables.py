@@ -92,6 +92,7 @@ class EdgeTable:
     time: str | None = None
     ignore: Sequence[str] = ()
     category: Sequence[str] = ()
+    currency: str | None = None
     header: bool | None = None
 
 
@@ -132,7 +133,7 @@ class Description:
             raise Refusal("rank", f"must be {kinds[0]!r}, the only type of this graph, got {self.rank!r}")
         named = {"label": nodes.label, "id_column": nodes.id, "name_column": nodes.name}
         ends_named = {"source_column": edges.source, "target_column": edges.target}
-        values = {"weight_column": edges.weight, "time_column": edges.time}
+        values = {"weight_column": edges.weight, "time_column": edges.time, "currency": edges.currency}
         both = {"ignore": (*nodes.ignore, *edges.ignore), "category": (*nodes.category, *edges.category)}
         return {"source": edges.file, "nodes": nodes.file, **named, **ends_named, **values, **both}
 
@@ -153,6 +154,7 @@ def read_tables(
     type_column: str | None = None,
     name_column: str | None = None,
     category: Sequence[str] = (),
+    currency: str | None = None,
     duplicates: str | None = None,
     derive: Any = None,
     bipartite: bool | None = None,
@@ -178,7 +180,7 @@ def read_tables(
     of_nodes = NodeTable(nodes, id_column, label, None, ignore, category, name_column, type_column)
     of_edges = EdgeTable(
         edges, source_column, target_column, weight=weight_column, time=time_column, ignore=ignore, category=category,
-        header=header,
+        currency=currency, header=header,
     )  # fmt: skip
     if nodes is None:
         _check_without_nodes(of_nodes)
@@ -354,8 +356,9 @@ class Rows:
             if not frame.height:
                 raise ValueError("it has a header but no edges")
             found = edge_columns(
-                frame, others, weight_column=given.weight, time_column=given.time, category=category, notices=notices
-            )
+                frame, others, weight_column=given.weight, time_column=given.time, category=category,
+                currency=given.currency, notices=notices,
+            )  # fmt: skip
             _notice_points(table, found.amount, notices)
         return cls(table.names, names, ends, found, known)
 

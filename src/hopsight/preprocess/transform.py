@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackError
 
-from hopsight.checks import check_choice, check_count, plural
-from hopsight.io.derive import RELATIVE, SHARE
+from hopsight.checks import check_choice, check_count, option, plural
+from hopsight.io.derive import SHARE, currency_of
 from hopsight.system.threads import VALUES_AT_ONCE, blas_on_one_thread, few_threads, for_each, in_order, n_threads
 
 FloatArray = NDArray[np.float64]
@@ -267,11 +267,13 @@ def in_order_of(
     coded = {name.partition("=")[0] for name in names if "=" in name}
     plain = {each for name in names for each in (name, name.rpartition(", ")[0])}  # "born" of "born, days since 1970"
     coded |= {each for each in plain if f"{each}=(missing)" in wanted}
+    shared = {name.rpartition(", ")[0] for name in (*names, *(left_out or ()))}  # "channel sent" of "…, share card"
     missing: list[str] = []
     values: list[float] = []  # of columns that are the same everywhere
     for name in wanted:
         same = name if name in position else (left_out or {}).get(name)
-        if same is None and (name.partition("=")[0] in coded if "=" in name else SHARE in name):
+        category, share, _ = name.partition(SHARE)
+        if same is None and (category in shared if share else "=" in name and name.partition("=")[0] in coded):
             same = 0.0
         if isinstance(same, float):
             position[name] = len(names) + len(values)
@@ -281,11 +283,13 @@ def in_order_of(
         else:
             missing.append(name)
     if missing:
-        several = any(name.startswith(RELATIVE) for name in missing)
-        remedy = "with amounts in several currencies, as the fit had them" if several else "with the same columns"
+        unit, mine = currency_of(missing), currency_of(names)
+        remedy = "read it from tables with the same columns"
+        if unit is not None and mine is not None:
+            remedy = f"its amounts are in {mine}; if some are in {unit}, load it with {option('currency', unit)}"
         raise ValueError(
             f"the graph lacks {plural(len(missing), 'attribute')} that the model was fitted on, first {missing[0]!r}: "
-            f"read it from tables {remedy}"
+            f"{remedy}"
         )
     if values:
         more = np.tile(values, (attributes.shape[0], 1))

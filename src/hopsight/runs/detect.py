@@ -13,6 +13,7 @@ import dataclasses
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from hopsight.checks import Refusal, check_choice, check_count, option, plural, 
 from hopsight.detectors.predict import ranked_threshold
 from hopsight.detectors.table import weighted, weights_of
 from hopsight.graph import AttributedGraph
+from hopsight.io.derive import currency_of
 from hopsight.io.notices import collected, notice
 from hopsight.io.sources import TABLE_SUFFIXES
 from hopsight.metrics import ranks
@@ -280,6 +282,11 @@ def score(
         with stages.stage("load"):
             source = _read_like(source, before)
             graph = source.read_ranked()
+            unit = currency_of(getattr(getattr(model, "transform_", None), "names", ()))
+            if unit is not None and currency_of(graph.attribute_names) not in (None, unit) and source.currency is None:
+                with suppress(Refusal):  # no amounts in the currency of the fit
+                    graph = dataclasses.replace(source, currency=unit).read_ranked()
+                    source = dataclasses.replace(source, currency=unit)
         show.say(read_sentence(graph))
         if getattr(model, "flow_baseline_", None) is not None and graph.events is not None:
             notice(NEW_HERE, None)

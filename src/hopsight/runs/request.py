@@ -42,6 +42,7 @@ class Source:
     type_column: str | None = None
     name_column: str | None = None
     category: tuple[str, ...] = ()
+    currency: str | None = None
     derive: str | None = None
     duplicates: str | None = None
     bipartite: bool | None = None
