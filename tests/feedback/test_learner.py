@@ -47,8 +47,8 @@ def test_means_over_neighbors_are_those_worked_out_by_hand() -> None:
 def test_senders_and_receivers_are_averaged_apart() -> None:
     graph = path(directed=True)
     found = node_features(graph, graph.attributes, ["age"], {}, np.ones(3))
-    assert column(found, "receivers' age") == [2.0, 6.0, 0.0]
-    assert column(found, "senders' age") == [0.0, 1.0, 2.0]
+    assert column(found, "targets' age") == [2.0, 6.0, 0.0]
+    assert column(found, "sources' age") == [0.0, 1.0, 2.0]
 
 
 def test_a_mean_by_weight_follows_the_amounts() -> None:
@@ -287,13 +287,13 @@ def test_features_of_a_graph_are_grouped_by_attribute_neighbors_and_kind() -> No
     found = groups_of(features.with_columns(judged_neighbors(graph, nobody, nobody > 0), names))
     assert set(found) == {
         "age", "city", "neighbors' age", "neighbors' city", "number of neighbors", "neighbors' number of neighbors",
-        "number of receivers", "number of senders", "total weight", "evidence of ring", "score without labels",
+        "number of targets", "number of sources", "total weight", "evidence of ring", "score without labels",
         "labels of neighbors",
     }  # fmt: skip
     columns = np.concatenate(list(found.values()))
     assert sorted(columns.tolist()) == list(range(len(features.names) + 3))
     assert [features.names[column] for column in found["neighbors' age"]] == [
-        "neighbors' age", "neighbors of neighbors' age", "receivers' age", "senders' age", "neighbors' age, by weight",
+        "neighbors' age", "neighbors of neighbors' age", "targets' age", "sources' age", "neighbors' age, by weight",
     ]  # fmt: skip
 
 

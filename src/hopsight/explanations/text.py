@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ from typing import Any
 
 from hopsight import markup
 from hopsight.checks import option, plural
-from hopsight.io.derive import FOR_COUNT
-from hopsight.io.rules import IN_DAYS, IN_SECONDS, SECONDS_PER_DAY, SINCE_1970
+from hopsight.io.derive import FOR_COUNT, is_derived
+from hopsight.io.edges import MONEY
+from hopsight.io.rules import IN_DAYS, IN_SECONDS, SECONDS_PER_DAY, SINCE_1970, normalized_name
 from hopsight.system.arrays import plain
 
 LOGARITHMS = (", mean log", ", log", ", log count")  # ends of the names of attributes that are log(1 + count)
@@ -245,11 +247,17 @@ def shown_value(name: str, value: float) -> str:
 def shown_name(name: str) -> str:
     """Return the name of an attribute without the logarithm or the unit that its values no longer have.
 
+    Only amounts are called sent and received: other edges may be claims, calls or log-ins.
+
     >>> shown_name("edges sent, log count"), shown_name("amount sent, log sum for its count")
-    ('edges sent', 'amount sent, sum for its count')
-    >>> shown_name("date sent, first in days for its count"), shown_name("opened, days since 1970")
-    ('date sent, first for its count', 'opened')
+    ('outgoing edges', 'amount sent, sum for its count')
+    >>> shown_name("date received, first in days for its count"), shown_name("opened, days since 1970")
+    ('date of incoming edges, first for its count', 'opened')
     """
+    summary = re.fullmatch("(.+' |)(.+) (sent|received)(, .+)", name)
+    if summary and is_derived(name.removeprefix(summary[1])) and normalized_name(summary[2]) not in MONEY:
+        edges = "outgoing edges" if summary[3] == "sent" else "incoming edges"
+        name = f"{summary[1]}{edges if summary[2] == 'edges' else f'{summary[2]} of {edges}'}{summary[4]}"
     if name.endswith(FOR_COUNT):
         short = name.removesuffix(FOR_COUNT).removesuffix(IN_DAYS).removesuffix(IN_SECONDS)
         return f"{short.replace(', log ', ', ')}{FOR_COUNT}"
@@ -266,7 +274,7 @@ def phrase(name: str, value: float) -> str:
     >>> phrase("amount sent, log sum for its count", 2.92), phrase("in-degree, log", 3.0445)
     ('amount sent, sum: 19 times what is usual for as many edges', 'in-degree 20')
     >>> phrase("date sent, first in days for its count", 48.0)
-    'date sent, first: 48 days later than usual for as many edges'
+    'date of outgoing edges, first: 48 days later than usual for as many edges'
     """
     text, short = shown_value(name, value), shown_name(name)
     if not name.endswith(FOR_COUNT):

@@ -31,7 +31,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
-NEIGHBORS = ("neighbors of neighbors' ", "neighbors' ", "receivers' ", "senders' ")
+NEIGHBORS = ("neighbors of neighbors' ", "neighbors' ", "targets' ", "sources' ")
 MOST_COMPARED = 250  # labels that groups are compared on: each group takes two inversions of a matrix of this size
 MOST_SAMPLED = 20_000  # nodes or edges that one is compared with, evenly drawn
 N_DISTINCTIONS = 5
