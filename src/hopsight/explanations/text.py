@@ -158,23 +158,24 @@ def flagged_sentence(
         return f"{start}: {real}; of nodes with equal scores all are flagged or none."
     if share != "auto":
         return f"{start}."
-    probability = getattr(model, "probability_", None)
+    probability, before = getattr(model, "probability_", None), ""
+    if hasattr(model, "before_"):
+        before = f", {int(model.before_['label_'][shown].sum()):,} without the labels"
     if n_flagged == 0:
         n_first = math.ceil(FEW_FLAGGED * (n_nodes - 1))
         advice = f"{option('contamination', FEW_FLAGGED)} flags the first {'one' if n_first == 1 else f'{n_first:,}'}"
         if probability is None:
             return f"No node stands out from the bulk; the ranking says where to look first, and {advice}."
         most = chance(float(probability[shown].max()))
-        return f"No node is probable enough to be flagged (the largest probability is {most}); {advice}."
+        return f"No node is probable enough to be flagged (the largest probability is {most}){before}; {advice}."
     if probability is None:
         words = "stands out" if n_flagged == 1 else "stand out"
         return f"{plural(n_flagged, 'node')} {words} ({limit})."
-    if hasattr(model, "before_"):
-        start += f", {int(model.before_['label_'][shown].sum()):,} without the labels"
     normal = float((1.0 - probability[shown][model.label_[shown] == 1]).mean())
+    start = f"{start}{before}; if the labels are a random sample"
     if n_flagged == 1:
-        return f"{start}; if the labels are a random sample, the chance of a false alarm is {100 * normal:.2g}%."
-    return f"{start}; if the labels are a random sample, {100 * normal:.2g}% of them are expected to be false alarms."
+        return f"{start}, the chance of a false alarm is {100 * normal:.2g}%."
+    return f"{start}, {100 * normal:.2g}% of them are expected to be false alarms."
 
 
 def printable_json(value: Any, *, indent: int | None = 1) -> str:
