@@ -351,14 +351,9 @@ def inject(
 
     graph = load_graph(source, out, force=force)
     planted = plant(
-        graph,
-        n_cliques=n_cliques,
-        clique_size=clique_size,
-        n_attribute=n_attribute,
-        n_candidates=n_candidates,
-        protocol=protocol,
-        seed=seed,
-    )
+        graph, n_cliques=n_cliques, clique_size=clique_size, n_attribute=n_attribute, n_candidates=n_candidates,
+        protocol=protocol, seed=seed,
+    )  # fmt: skip
     write(planted, out)
     known = 0 if graph.labels is None else int((graph.labels == 1).sum())
     typer.echo(f"{out}: {planted!r}, {int((planted.labels == 1).sum()) - known} planted anomalies")

@@ -133,8 +133,7 @@ class LearnedReasons:
 
     def influences(self, position: int, n: int = N_INFLUENCES) -> tuple[Influence, ...]:
         """Return the groups that raised or lowered a probability most, the strongest first."""
-        own, groups = self.rows(np.array([position])).values, list(self.groups)
-        columns = list(self.groups.values())
+        own, groups, columns = self.rows(np.array([position])).values, list(self.groups), list(self.groups.values())
         rows = np.repeat(own, len(columns) + 1, axis=0)
         score = np.repeat(self.score[position], len(columns) + 1)
         for number, (name, group) in enumerate(self.groups.items()):
