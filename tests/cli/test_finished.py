@@ -106,6 +106,7 @@ def test_inject_plants_what_was_asked_for(run: Run, tables: Path, tmp_path: Path
     assert code == 0, err
     assert "6 planted anomalies" in out  # besides the 7 that were there
     assert_refused(run("inject", "network.npz", "more.npz", "--cliques", 100), "100 cliques of 15")
+    assert_refused(run("inject", "network.npz", "more.npz", "--candidates", 0), "--candidates must be at least 1")
     assert left_behind(tmp_path) == ["network.npz", "planted.npz", "twice.npz"]
 
 

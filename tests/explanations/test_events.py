@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -53,9 +55,10 @@ def test_new_receivers_in_a_night_are_dated_as_in_the_file() -> None:
 def test_events_without_amounts_and_without_dates() -> None:
     bare = burst(n_new=3, sums=(), smallest=None, largest=None, first=7.0, last=9.5)
     assert said("burst", bare, None) == (
-        "It received 37 events within 2.5 (7 to 9.5); 4 are usual at its level of activity.",
-        "37 events received within 2.5",
+        "It had 37 incoming events within 2.5 (7 to 9.5); 4 are usual at its level of activity.",
+        "37 incoming events within 2.5",
     )
+    assert said("burst", replace(bare, n_new=37, direction="sent"), None)[1] == "edges to 37 new partners within 2.5"
 
 
 def test_amounts_of_two_currencies_are_two_sums_and_small_ones_keep_their_digits() -> None:

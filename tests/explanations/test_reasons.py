@@ -57,8 +57,8 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
          "random sample, 15% of them are expected to be false alarms."),
         ([0.95, 0.2, 0.1], "1 node flagged (probability of 50.0% or more), 3 without the labels; if the labels are a "
          "random sample, the chance of a false alarm is 5%."),
-        ([0.4, 0.2, 0.1], "No node is probable enough to be flagged (the largest probability is 40%); "
-         "contamination=0.01 flags the first one."),
+        ([0.4, 0.2, 0.1], "No node is probable enough to be flagged (the largest probability is 40%), 3 "
+         "without the labels; contamination=0.01 flags the first one."),
     ],
 )  # fmt: skip
 def test_only_labels_say_how_many_false_alarms_to_expect(probability: list[float], sentence: str) -> None:
@@ -197,8 +197,8 @@ def test_one_payment_is_told_once_and_by_its_amount() -> None:
     values += [OwnValue(f"Amount sent, {what}", 48_900.0, 99.6, 0.0) for what in ("mean", "median")]
     values += [OwnValue("Date sent, first in days for its count", 12.25, 98.0, 1.0)]
     assert outlier_sentence(values) == (
-        "Its own attributes are unusual: Amount sent, mean 48,900: higher than for 99.6% of nodes; Date sent, first: "
-        "12 days later than usual for as many edges, later than for 98% of nodes."
+        "Its own attributes are unusual: Amount sent, mean 48,900: higher than for 99.6% of nodes; Date of outgoing "
+        "edges, first: 12 days later than usual for as many edges, later than for 98% of nodes."
     )
 
 
@@ -265,8 +265,8 @@ def test_several_payments_are_not_said_as_one_that_does_not_exist(fitted: Any) -
 
 def test_a_number_that_most_nodes_do_not_have_is_not_compared_with_zero() -> None:
     edges = OwnValue("edges received, log count", float(np.log1p(37)), 97.2, 0.0, usual=0.0)
-    assert str(edges) == "edges received 37 (most nodes have none): higher than for 97% of nodes"
-    assert edges.in_short == "edges received 37 (most nodes have none)"
+    assert str(edges) == "incoming edges 37 (most nodes have none): higher than for 97% of nodes"
+    assert edges.in_short == "incoming edges 37 (most nodes have none)"
     assert OwnValue("balance", 5.0, 97.2, 0.0, usual=0.0).in_short == "balance 5 (0 is usual)"
 
 
@@ -291,7 +291,7 @@ def test_logarithms_become_counts() -> None:
     assert count.cells()[:3] == ("in-degree", "20", "2 to 9")
     assert count.sentence(Others(5)) == "It differs most in in-degree: 20, while its neighbors have 2 to 9."
     assert str(OwnValue("edges sent, log count", np.log1p(3), 99.8, 0.0)) == (
-        "edges sent 3: higher than for 99.8% of nodes"
+        "outgoing edges 3: higher than for 99.8% of nodes"
     )
 
 
@@ -303,15 +303,15 @@ def test_what_is_compared_with_as_many_edges_has_a_sign_or_is_a_factor() -> None
     assert str(OwnValue("amount sent, maximum for its count", -40.0, 0.0, 99.0)) == (
         "amount sent, maximum: 40 less than usual for as many edges, lower than for 99% of nodes"
     )
-    assert phrase("time sent, first for its count", 0.0) == "time sent, first: as usual for as many edges"
+    assert phrase("time sent, first for its count", 0.0) == "time of outgoing edges, first: as usual for as many edges"
     assert shown_value("amount sent, log sum for its count", 1e6).startswith("×")  # no overflow
 
 
 def test_differences_in_time_have_a_unit() -> None:
     first = gap("Date sent, first in days for its count", -3.26, -0.02, 0.5)
-    assert first.cells()[:3] == ("Date sent, first for its count", "-3.3 days", "-29 minutes to +12 hours")
+    assert first.cells()[:3] == ("Date of outgoing edges, first for its count", "-3.3 days", "-29 minutes to +12 hours")
     assert phrase("ts sent, last in seconds for its count", 90.0) == (
-        "ts sent, last: 1.5 minutes later than usual for as many edges"
+        "ts of outgoing edges, last: 1.5 minutes later than usual for as many edges"
     )
     assert shown_value("step sent, last for its count", 90.0) == "+90"  # in a unit that nobody knows
     assert shown_value("Date sent, first in days for its count", 0.0) == "0"

@@ -13,7 +13,7 @@ from hopsight.feedback.experts import balanced, kernel, kernel_fit, logistic
 from hopsight.feedback.features import Features, judged_neighbors, node_features, normal_scores, quantile_levels
 from hopsight.feedback.forests import Forest
 from hopsight.feedback.learner import Learned, learn
-from hopsight.feedback.reasons import Distinction, LearnedReasons, given_away, groups_of, in_words
+from hopsight.feedback.reasons import LearnedReasons, given_away, groups_of, in_words
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.metrics import roc_auc_difference
@@ -47,8 +47,8 @@ def test_means_over_neighbors_are_those_worked_out_by_hand() -> None:
 def test_senders_and_receivers_are_averaged_apart() -> None:
     graph = path(directed=True)
     found = node_features(graph, graph.attributes, ["age"], {}, np.ones(3))
-    assert column(found, "receivers' age") == [2.0, 6.0, 0.0]
-    assert column(found, "senders' age") == [0.0, 1.0, 2.0]
+    assert column(found, "targets' age") == [2.0, 6.0, 0.0]
+    assert column(found, "sources' age") == [0.0, 1.0, 2.0]
 
 
 def test_a_mean_by_weight_follows_the_amounts() -> None:
@@ -256,8 +256,7 @@ def test_the_attribute_that_makes_anomalies_distinguishes_them(reasons: LearnedR
     assert (first.feature, first.direction) == ("amount", "higher")
     assert first.alone > 0.95 and first.drop > 0.2
     assert all(each.drop < 0.05 for each in others)
-    words = in_words([first])
-    assert words is not None and words.startswith("What distinguishes known anomalies: amount (higher; ROC-AUC ")
+    assert f"What distinguishes known anomalies: amount (higher; {100 * first.alone:.0f} of 100). " in in_words([first])
 
 
 def test_a_high_amount_raises_the_probability_and_a_low_one_lowers_it(reasons: LearnedReasons) -> None:
@@ -287,13 +286,13 @@ def test_features_of_a_graph_are_grouped_by_attribute_neighbors_and_kind() -> No
     found = groups_of(features.with_columns(judged_neighbors(graph, nobody, nobody > 0), names))
     assert set(found) == {
         "age", "city", "neighbors' age", "neighbors' city", "number of neighbors", "neighbors' number of neighbors",
-        "number of receivers", "number of senders", "total weight", "evidence of ring", "score without labels",
+        "number of targets", "number of sources", "total weight", "evidence of ring", "score without labels",
         "labels of neighbors",
     }  # fmt: skip
     columns = np.concatenate(list(found.values()))
     assert sorted(columns.tolist()) == list(range(len(features.names) + 3))
     assert [features.names[column] for column in found["neighbors' age"]] == [
-        "neighbors' age", "neighbors of neighbors' age", "receivers' age", "senders' age", "neighbors' age, by weight",
+        "neighbors' age", "neighbors of neighbors' age", "targets' age", "sources' age", "neighbors' age, by weight",
     ]  # fmt: skip
 
 
@@ -318,9 +317,22 @@ def test_only_columns_of_the_user_are_asked_about_each_once() -> None:
     assert given_away(columns, names, anomalous, "is_fraud") == [wanted]
 
 
-def test_what_distinguishes_is_said_without_a_loss_of_nothing() -> None:
-    assert str(Distinction("edges sent", "higher", 0.99, 0.004)) == "edges sent (higher; ROC-AUC 0.99 by itself)"
-    assert str(Distinction("age", "lower", 0.9, 0.03)) == "age (lower; ROC-AUC 0.90 by itself, 0.03 less without it)"
+def test_a_category_is_had_more_often_and_by_shares_of_labels() -> None:
+    rng = np.random.default_rng(1)
+    truth, n = np.arange(300) < 100, 300
+    oslo = np.where(rng.random(n) < 0.1, ~truth, truth)
+    values = np.column_stack([oslo, ~oslo, rng.normal(size=n)]).astype(np.float32)
+    features = Features(values, ("city=Oslo", "city=Bergen", "burst"), np.array([True, True, False]))
+    judged, hashes = np.arange(0, n, 3), rng.integers(0, 2**63, size=n, dtype=np.uint64)
+    reasons = LearnedReasons(
+        learn(features.rows, np.ones(n), judged, truth[judged], hashes, 0), features.rows, values[:, 2]
+    )
+    first = reasons.distinctions()[0]
+    assert first.feature == "city" and first.direction in ("more often Oslo", "less often Bergen")
+    found = reasons.influences(int(np.flatnonzero(oslo)[0]))[0]
+    known, positive = (oslo if found.feature == "city=Oslo" else ~oslo)[judged] == found.value, truth[judged]
+    assert found.shares == (known[positive].mean(), known[~positive].mean())
+    assert found.lower + found.higher < 100.0
 
 
 def test_a_learned_detector_says_what_distinguishes_and_explains_with_probabilities(

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 import hopsight as hs
 from hopsight.explanations.text import chance
-from hopsight.feedback.teaching import BULK, TOP
+from hopsight.feedback.teaching import BULK, TOP, in_words
 from hopsight.hcm.cross_hcm import CrossHCM
 
 
@@ -185,6 +185,9 @@ def test_few_labels_give_no_estimate(fitted: CrossHCM) -> None:
     few = fitted.learn({node: "anomalous" if place < 2 else "normal" for place, node in enumerate(first)})
     words = few.learned_words or ""
     assert words.startswith("Learned from 2 anomalous and 4 normal nodes.") and "ROC-AUC" not in words
+    assert "fewer than 5 labels of each kind; about 10 of each are usually enough to flag nodes." in words
+    stays = in_words(replace(few.learned_, kept=np.ones(1, dtype=np.int64)))  # type: ignore[type-var]
+    assert "The ranking stays as it was, but how many are flagged can change." in stays
 
 
 def test_notices_about_labels_reach_the_list(fitted: CrossHCM, caplog: pytest.LogCaptureFixture) -> None:

@@ -26,8 +26,8 @@ from hopsight.runs.folder import (
 NAMES = ("scores.csv", "model", RECORD)
 
 
-def write_run(folder: Path, text: str, *, model: bool = True) -> None:
-    with claim(folder, NAMES) as claimed:
+def write_run(folder: Path, text: str, *more: str, model: bool = True) -> None:
+    with claim(folder, (*NAMES, *more)) as claimed:
         (claimed.staging / "scores.csv").write_text(text)
         if model:
             (claimed.staging / "model").mkdir()
@@ -81,13 +81,18 @@ def test_a_file_beside_an_earlier_run_that_it_did_not_write_is_not_overwritten(t
     assert (tmp_path / "model").read_text() == "mine" and (tmp_path / "scores.csv").read_text() == "ours"
 
 
-def test_a_table_that_was_changed_since_a_run_is_not_overwritten(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["scores.csv", "report.html", "model/detector.json", "alerts.csv"])
+def test_a_file_that_was_changed_since_a_run_is_not_overwritten(tmp_path: Path, name: str) -> None:
     write_run(tmp_path, "ours")
-    write_run(tmp_path, "again")
-    (tmp_path / "scores.csv").write_text("again, and a note of mine")
-    with pytest.raises(ValueError, match=r"has scores\.csv, which was changed since hopsight wrote it: move or delete"):
-        write_run(tmp_path, "third")
-    assert (tmp_path / "scores.csv").read_text() == "again, and a note of mine"
+    with claim(tmp_path, (*NAMES, name)) as claimed:
+        (claimed.staging / "model").mkdir()
+        (claimed.staging / name).write_text("again")
+        write_record(claimed.staging / RECORD, {})
+        claimed.publish()
+    (tmp_path / name).write_text("again, and a note of mine")
+    with pytest.raises(ValueError, match=f"has {name}, which was changed since hopsight wrote it: move or delete"):
+        write_run(tmp_path, "third", "report.html")
+    assert (tmp_path / name).read_text() == "again, and a note of mine"
 
 
 def test_a_killed_run_does_not_make_other_files_ours(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def _spelled(name: str, value: object) -> str:
     >>> _spelled("memory_limit", None), _spelled("ignore", ["zip code"]), _spelled("bipartite", False)
     ('--memory-limit', "--ignore 'zip code'", '--one-kind')
     """
-    commands = _command().commands.values()
+    commands = [*_command().commands.values(), *_command().commands["data"].commands.values()]
     options = {each.name: each.opts[0] for each_command in commands for each in each_command.params}
     if name in _hyperparameters() - set(options):
         return f"--set {name}" if value is None else f"--set {name}={value}"

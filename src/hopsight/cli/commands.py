@@ -332,10 +332,14 @@ def watch(
 def inject(
     source: Source,
     out: Annotated[Path, typer.Argument(help="Output file; its suffix determines the format.")],
-    cliques: Annotated[int, typer.Option(help="Number of cliques.")] = 10,
+    n_cliques: Annotated[int, typer.Option("--cliques", help="Number of cliques.")] = 10,
     clique_size: Annotated[int, typer.Option(help="Nodes per clique.")] = 15,
-    attribute_anomalies: Annotated[int, typer.Option(help="Nodes that get the attributes of another node.")] = 150,
-    candidates: Annotated[int, typer.Option(help="Number of candidates; the most dissimilar one is copied.")] = 50,
+    n_attribute: Annotated[
+        int, typer.Option("--attribute-anomalies", help="Nodes that get the attributes of another node.")
+    ] = 150,
+    n_candidates: Annotated[
+        int, typer.Option("--candidates", help="Number of candidates; the most dissimilar one is copied.")
+    ] = 50,
     protocol: Annotated[str, typer.Option(help="Injection protocol: dominant, hcm or leak-free.")] = "dominant",
     seed: options.Seed = 0,
     force: options.Force = False,
@@ -347,14 +351,9 @@ def inject(
 
     graph = load_graph(source, out, force=force)
     planted = plant(
-        graph,
-        n_cliques=cliques,
-        clique_size=clique_size,
-        n_attribute=attribute_anomalies,
-        n_candidates=candidates,
-        protocol=protocol,
-        seed=seed,
-    )
+        graph, n_cliques=n_cliques, clique_size=clique_size, n_attribute=n_attribute, n_candidates=n_candidates,
+        protocol=protocol, seed=seed,
+    )  # fmt: skip
     write(planted, out)
     known = 0 if graph.labels is None else int((graph.labels == 1).sum())
     typer.echo(f"{out}: {planted!r}, {int((planted.labels == 1).sum()) - known} planted anomalies")
@@ -432,7 +431,7 @@ def data_list(data_dir: options.DataDir = None, as_json: options.Json = False) -
 
 def data_bank(
     folder: Annotated[Path, typer.Argument(help="Folder for accounts.csv, transfers.csv and cases.csv.")],
-    accounts: Annotated[int, typer.Option(help="Number of accounts.")] = 2400,
+    n: Annotated[int, typer.Option("--accounts", help="Number of accounts.")] = 2400,
     seed: options.Seed = 1,
     force: options.Force = False,
 ) -> None:
@@ -442,7 +441,7 @@ def data_bank(
 
     for name in ("accounts", "transfers", "cases"):
         check_output(folder / f"{name}.csv", tuple, force=force)
-    bank = bank_tables(accounts, seed)
+    bank = bank_tables(n, seed)
     bank.write(folder)
     typer.echo(f"{folder}: {bank.accounts.height:,} accounts, {bank.transfers.height:,} transfers")
 

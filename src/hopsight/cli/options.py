@@ -76,8 +76,8 @@ WORDS = {
     "TYPE": ("rank",),
     "DIR": ("out", "data_dir"),
     "NUMBER": (
-        "seed", "top", "repeat", "port", "workers", "alarm", "group", "cliques", "clique_size", "attribute_anomalies",
-        "candidates", "repetitions", "seeds", "accounts",
+        "seed", "top", "repeat", "port", "workers", "alarm", "group", "n_cliques", "clique_size", "n_attribute",
+        "n_candidates", "repetitions", "seeds", "n",
     ),
     "SHARE": ("false_alarms", "contamination"),
     "SIZE": ("memory_limit",),

@@ -182,7 +182,11 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
     in_all = f", {total} in all" if total != amount else ""
     if 0 < facts.n_amounts < facts.n_events:
         amount, known = "", f"; {plural(facts.n_amounts, 'amount')} known: {amount}"
-    if new and received:
+    if not total:  # nothing is sent: events may be claims, calls or log-ins
+        what = plural(facts.n_events, "incoming event" if received else "outgoing event")
+        who = f"edges {'from' if received else 'to'} {plural(facts.n_new, 'new partner')}" if new else what
+        start = f"It had {who}"
+    elif new and received:
         who = plural(facts.n_new, "new sender")
         start = f"{who} sent it {amount}" if amount else f"{who} reached it"
     elif new:
@@ -314,7 +318,7 @@ class EdgeEvents:
 
 
 def exchanged(graph: AttributedGraph, members: Any) -> str:
-    """Say how much some nodes sent each other, and from when to when; empty where rows have neither.
+    """Say how much some nodes sent each other, or how many events they have, and from when to when; empty if none.
 
     >>> from hopsight.canonical import Events
     >>> from hopsight.graph import AttributedGraph
@@ -329,7 +333,8 @@ def exchanged(graph: AttributedGraph, members: Any) -> str:
     inside = np.zeros(graph.n_nodes, dtype=np.bool_)
     inside[members] = True
     rows = np.flatnonzero(inside[events.source] & inside[events.target])
-    return f"They sent each other {in_all(graph, rows)}." if rows.size else ""
+    start = "They sent each other" if events.amount is not None else "Between them:"
+    return f"{start} {in_all(graph, rows)}." if rows.size else ""
 
 
 def in_all(graph: AttributedGraph, rows: Any) -> str:

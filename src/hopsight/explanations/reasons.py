@@ -552,9 +552,29 @@ def moved(influences: Sequence[Influence], noun: str) -> Iterator[str]:
 
 
 def _influence(each: Influence, noun: str) -> str:
-    """Name a feature and its place among those of all nodes or edges."""
+    """Name a feature and its place among those of all nodes or edges; of a category, which labels have it as well.
+
+    >>> from hopsight.feedback.reasons import Influence
+    >>> _influence(Influence("city=Oslo", 1.0, 71.0, 0.0, 0.7, 0.2, (0.9, 0.25)), "node")
+    'city Oslo (as for 90% of known anomalies and 25% of known normal nodes)'
+    >>> _influence(Influence("neighbors' city=Oslo", 0.5, 71.0, 20.0, 0.7, 0.2), "node")
+    'share of neighbors with city Oslo (higher than for 71% of nodes)'
+    >>> _influence(Influence(f"neighbors' {UNLABELED}", 2.5, 95.0, 5.0, 0.7, 0.2), "node")
+    'unusual neighbors (more so than for 95% of nodes)'
+    """
+    name, equals, value = shown_name(each.feature).partition("=")
+    who, of, what = name.rpartition("s' ")
     word, share = ("higher", each.lower) if each.lower >= each.higher else ("lower", each.higher)
-    return f"{printable(shown_name(each.feature))} ({word} than for {percent(share)} of {noun}s)"
+    if what == UNLABELED and of:
+        name, word = f"{'unusual' if word == 'higher' else 'ordinary'} {who}s", "more so"
+    elif equals and of and each.shares is None:
+        name = f"share of {who}s with {what} {value}"
+    elif equals or each.shares is not None:
+        name = f"{name} {number(each.value) if not equals else value if each.value else f'not {value}'}"
+    if each.shares is None:
+        return f"{printable(name)} ({word} than for {percent(share)} of {noun}s)"
+    cases, others = each.shares
+    return f"{printable(name)} (as for {cases:.0%} of known anomalies and {others:.0%} of known normal {noun}s)"
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ from typing import Any
 
 from hopsight import markup
 from hopsight.checks import option, plural
-from hopsight.io.derive import FOR_COUNT
-from hopsight.io.rules import IN_DAYS, IN_SECONDS, SECONDS_PER_DAY, SINCE_1970
+from hopsight.io.derive import FOR_COUNT, is_derived
+from hopsight.io.edges import MONEY
+from hopsight.io.rules import IN_DAYS, IN_SECONDS, SECONDS_PER_DAY, SINCE_1970, normalized_name
 from hopsight.system.arrays import plain
 
 LOGARITHMS = (", mean log", ", log", ", log count")  # ends of the names of attributes that are log(1 + count)
@@ -156,23 +158,24 @@ def flagged_sentence(
         return f"{start}: {real}; of nodes with equal scores all are flagged or none."
     if share != "auto":
         return f"{start}."
-    probability = getattr(model, "probability_", None)
+    probability, before = getattr(model, "probability_", None), ""
+    if hasattr(model, "before_"):
+        before = f", {int(model.before_['label_'][shown].sum()):,} without the labels"
     if n_flagged == 0:
         n_first = math.ceil(FEW_FLAGGED * (n_nodes - 1))
         advice = f"{option('contamination', FEW_FLAGGED)} flags the first {'one' if n_first == 1 else f'{n_first:,}'}"
         if probability is None:
             return f"No node stands out from the bulk; the ranking says where to look first, and {advice}."
         most = chance(float(probability[shown].max()))
-        return f"No node is probable enough to be flagged (the largest probability is {most}); {advice}."
+        return f"No node is probable enough to be flagged (the largest probability is {most}){before}; {advice}."
     if probability is None:
         words = "stands out" if n_flagged == 1 else "stand out"
         return f"{plural(n_flagged, 'node')} {words} ({limit})."
-    if hasattr(model, "before_"):
-        start += f", {int(model.before_['label_'][shown].sum()):,} without the labels"
     normal = float((1.0 - probability[shown][model.label_[shown] == 1]).mean())
+    start = f"{start}{before}; if the labels are a random sample"
     if n_flagged == 1:
-        return f"{start}; if the labels are a random sample, the chance of a false alarm is {100 * normal:.2g}%."
-    return f"{start}; if the labels are a random sample, {100 * normal:.2g}% of them are expected to be false alarms."
+        return f"{start}, the chance of a false alarm is {100 * normal:.2g}%."
+    return f"{start}, {100 * normal:.2g}% of them are expected to be false alarms."
 
 
 def printable_json(value: Any, *, indent: int | None = 1) -> str:
@@ -245,11 +248,17 @@ def shown_value(name: str, value: float) -> str:
 def shown_name(name: str) -> str:
     """Return the name of an attribute without the logarithm or the unit that its values no longer have.
 
+    Only amounts are called sent and received: other edges may be claims, calls or log-ins.
+
     >>> shown_name("edges sent, log count"), shown_name("amount sent, log sum for its count")
-    ('edges sent', 'amount sent, sum for its count')
-    >>> shown_name("date sent, first in days for its count"), shown_name("opened, days since 1970")
-    ('date sent, first for its count', 'opened')
+    ('outgoing edges', 'amount sent, sum for its count')
+    >>> shown_name("date received, first in days for its count"), shown_name("opened, days since 1970")
+    ('date of incoming edges, first for its count', 'opened')
     """
+    summary = re.fullmatch("(.+' |)(.+) (sent|received)(, .+)", name)
+    if summary and is_derived(name.removeprefix(summary[1])) and normalized_name(summary[2]) not in MONEY:
+        edges = "outgoing edges" if summary[3] == "sent" else "incoming edges"
+        name = f"{summary[1]}{edges if summary[2] == 'edges' else f'{summary[2]} of {edges}'}{summary[4]}"
     if name.endswith(FOR_COUNT):
         short = name.removesuffix(FOR_COUNT).removesuffix(IN_DAYS).removesuffix(IN_SECONDS)
         return f"{short.replace(', log ', ', ')}{FOR_COUNT}"
@@ -266,7 +275,7 @@ def phrase(name: str, value: float) -> str:
     >>> phrase("amount sent, log sum for its count", 2.92), phrase("in-degree, log", 3.0445)
     ('amount sent, sum: 19 times what is usual for as many edges', 'in-degree 20')
     >>> phrase("date sent, first in days for its count", 48.0)
-    'date sent, first: 48 days later than usual for as many edges'
+    'date of outgoing edges, first: 48 days later than usual for as many edges'
     """
     text, short = shown_value(name, value), shown_name(name)
     if not name.endswith(FOR_COUNT):

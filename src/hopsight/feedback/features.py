@@ -85,7 +85,7 @@ def node_features(
 
     Own attributes, their means over the neighbors and over the neighbors' neighbors, log degree and its mean over the
     neighbors; the strength of each kind of evidence, the score without labels, and their means over the neighbors. With
-    direction, senders and receivers are averaged apart as well; with weights, a mean weighted by amount is added.
+    direction, sources and targets are averaged apart as well; with weights, a mean weighted by amount is added.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def node_features(
         (["neighbors' number of neighbors"], partial(neighbor_mean, both, degree)),
     ]
     if graph.directed:
-        for word, matrix in (("receivers'", arcs), ("senders'", arcs.T.tocsr())):
+        for word, matrix in (("targets'", arcs), ("sources'", arcs.T.tocsr())):
             blocks.append(([f"{word} {name}" for name in words], partial(neighbor_mean, matrix, averaged)))
             blocks.append(([f"number of {word.rstrip(chr(39))}"], partial(_log_count, matrix)))
     if graph.edge_weight is not None:

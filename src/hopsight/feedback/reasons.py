@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from hopsight.detectors.table import UNLABELED
+from hopsight.detectors.table import UNLABELED, WEIGHTS
 from hopsight.feedback.experts import balanced, kernel_fit
 from hopsight.feedback.features import JUDGED_NAMES, Features, Rows, normal_scores
 from hopsight.feedback.learner import Learned
@@ -31,7 +31,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
-NEIGHBORS = ("neighbors of neighbors' ", "neighbors' ", "receivers' ", "senders' ")
+EVIDENCE = "evidence of "
+NEIGHBORS = ("neighbors of neighbors' ", "neighbors' ", "targets' ", "sources' ")
 MOST_COMPARED = 250  # labels that groups are compared on: each group takes two inversions of a matrix of this size
 MOST_SAMPLED = 20_000  # nodes or edges that one is compared with, evenly drawn
 N_DISTINCTIONS = 5
@@ -51,7 +52,7 @@ class Distinction:
     feature
         The group, in words.
     direction
-        Whether known anomalies have ``"higher"`` or ``"lower"`` values.
+        Whether known anomalies have ``"higher"`` or ``"lower"`` values, or have a category more or less often.
     alone
         ROC-AUC of the kernel expert that sees this group only, without a node's own label.
     drop
@@ -64,8 +65,7 @@ class Distinction:
     drop: float
 
     def __str__(self) -> str:
-        lost = f", {self.drop:.2f} less without it" if self.drop >= 0.005 else ""
-        return f"{self.feature} ({self.direction}; ROC-AUC {self.alone:.2f} by itself{lost})"
+        return f"{self.feature} ({self.direction}; {100 * self.alone:.0f} of 100)"
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,9 @@ class Influence:
         Log-odds of being anomalous, less those with the median of all nodes instead of the group.
     probability
         The probability with the median of all nodes instead.
+    shares
+        Of a category or another feature that is 0 or 1, the shares of known anomalies and of known normal nodes that
+        have the same value; None for others.
     """
 
     feature: str
@@ -90,6 +93,7 @@ class Influence:
     higher: float
     effect: float
     probability: float
+    shares: tuple[float, float] | None = None
 
 
 class LearnedReasons:
@@ -118,16 +122,18 @@ class LearnedReasons:
         for name, columns in self.groups.items():
             rest = np.setdiff1d(np.arange(known.shape[1]), columns)
             single = np.array([roc_auc(anomalous, known[:, column]) for column in columns])
-            farthest = single[np.argmax(np.abs(single - 0.5))]
+            farthest = int(np.argmax(np.abs(single - 0.5)))
+            category = self.features.names[columns[farthest]].partition("=")[2]
+            words = (f"less often {category}", f"more often {category}") if category else ("lower", "higher")
             alone = _without_own_label(known[:, columns], anomalous)
             drop = whole - _without_own_label(known[:, rest], anomalous)
-            found.append(Distinction(name, "higher" if farthest > 0.5 else "lower", alone, drop))
+            found.append(Distinction(name, words[int(single[farthest] > 0.5)], alone, drop))
         found = [each for each in found if each.alone >= LEAST_ALONE and each.drop >= 0.0]
         return sorted(found, key=lambda each: (-round(each.drop, 6), -each.alone, each.feature))[:n]
 
     def influences(self, position: int, n: int = N_INFLUENCES) -> tuple[Influence, ...]:
         """Return the groups that raised or lowered a probability most, the strongest first."""
-        own, columns = self.rows(np.array([position])).values, list(self.groups.values())
+        own, groups, columns = self.rows(np.array([position])).values, list(self.groups), list(self.groups.values())
         rows = np.repeat(own, len(columns) + 1, axis=0)
         score = np.repeat(self.score[position], len(columns) + 1)
         for number, (name, group) in enumerate(self.groups.items()):
@@ -136,7 +142,8 @@ class LearnedReasons:
                 score[number] = np.median(self.score)
         log_odds = self.learned.log_odds(replace(self.features, values=rows), score)
         effects = log_odds[-1] - log_odds[:-1]
-        unusual = np.abs(normal_scores(own, self.learned.levels)[0])
+        mine, anomalous = normal_scores(own, self.learned.levels)[0], self.learned.anomalous > 0
+        unusual = np.abs(mine)
         order = np.argsort(-np.abs(effects), kind="stable")[:n]
         found = []
         for number in order[np.abs(effects[order]) >= LEAST_EFFECT].tolist():
@@ -144,8 +151,13 @@ class LearnedReasons:
             value, others = own[0, column], self.features.values[:, column]
             lower, higher = (100.0 * float(each.mean()) for each in (others < value, others > value))
             probability = float(expit(log_odds[number]))
-            name = self.features.names[column]
-            found.append(Influence(name, float(value), lower, higher, float(effects[number]), probability))
+            name, kind = self.features.names[column], groups[number].removeprefix(EVIDENCE)
+            name = name.removesuffix(kind) + groups[number] if kind in WEIGHTS and kind != groups[number] else name
+            shares = None
+            if np.isin(others, (0, 1)).all():
+                same = self.learned.known[:, column] == mine[column]
+                shares = (float(same[anomalous].mean()), float(same[~anomalous].mean()))
+            found.append(Influence(name, float(value), lower, higher, float(effects[number]), probability, shares))
         return tuple(found)
 
     @cached_property
@@ -172,7 +184,8 @@ def in_words(distinctions: Sequence[Distinction]) -> str | None:
     """Say what distinguishes known anomalies; None if nothing does."""
     if not distinctions:
         return None
-    return f"What distinguishes known anomalies: {'; '.join(map(str, distinctions))}."
+    pairs = "The numbers say how many of 100 pairs of a known anomaly and a normal one each ranks correctly by itself."
+    return f"What distinguishes known anomalies: {'; '.join(map(str, distinctions))}. {pairs}"
 
 
 def given_away(attributes: Any, names: Sequence[str], anomalous: BoolArray, label: str) -> list[str]:
@@ -222,7 +235,7 @@ def _group(name: str, *, local: bool) -> str:
     prefix = next((each for each in NEIGHBORS if name.startswith(each)), "")
     base = name.removeprefix(prefix).removesuffix(", by weight").partition("=")[0]
     if not local:
-        return base if base == UNLABELED else f"evidence of {base}"
+        return base if base == UNLABELED else f"{EVIDENCE}{base}"
     return f"neighbors' {base}" if prefix else base
 
 

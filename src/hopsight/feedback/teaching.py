@@ -32,6 +32,8 @@ IntArray = NDArray[np.int64]
 
 ALTERNATING = 20  # questions of which every other one is from the top of the ranking; later it is every third
 FEWEST_ESTIMATED = 5  # labels of the rarer kind, below which an estimate would mean nothing
+ENOUGH = 10  # labels of each kind that usually make some probabilities high enough
+STAYS = "the ranking stays as it was, but how many are flagged can change"
 TOP, BULK, UNSURE = None, "bulk", "unsure"  # why a node is asked about
 
 
@@ -186,12 +188,14 @@ def in_words(learned: Learned, noun: str = "node") -> str:
     found = learned.quality()
     heading = f"Learned from {found['n_anomalous']:,} anomalous and {plural(found['n_normal'], f'normal {noun}')}."
     if min(found["n_anomalous"], found["n_normal"]) < FEWEST_ESTIMATED:
-        stays = " The ranking stays as it was." if found["kept"] else ""
-        return f"{heading} How well that predicts other {noun}s cannot be estimated from so few.{stays}"
+        kept = f" {STAYS.capitalize()}." if found["kept"] else ""
+        few = f"cannot be estimated from fewer than {FEWEST_ESTIMATED} labels of each kind"
+        enough = f"about {ENOUGH} of each are usually enough to flag {noun}s"
+        return f"{heading}{kept} How well that predicts other {noun}s {few}; {enough}."
     if found["kept"]:
         return (
             f"{heading} Predictions made without the {noun}'s own label show no gain (ROC-AUC {found['roc_auc']:.2f}, "
-            f"{found['roc_auc_before']:.2f} before), so the ranking stays as it was."
+            f"{found['roc_auc_before']:.2f} before), so {STAYS}."
         )
     words = (
         f"{heading} On held-out labels: ROC-AUC {found['roc_auc']:.2f} ({found['roc_auc_before']:.2f} before), "

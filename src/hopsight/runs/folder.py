@@ -30,6 +30,7 @@ OVER_TIME_FILES = (ALERTS, WINDOWS, TRAJECTORIES, STATE)  # only a run over time
 OVER_TIME = TRAJECTORIES  # by which it is recognized
 FORMAT = "hopsight-run"  # the first value in run.json
 WRITTEN = "files"  # the value in run.json that lists the files of the run, with the SHA-256 of those that people edit
+EDITED = (".csv", ".html", ".json")  # how their names end
 REDACTED, KEY = "report-redacted.html", "redacted.csv"
 LEARNED = "scores-learned.csv"  # the ranking that a review has learned
 LATER = (REDACTED, KEY, LEARNED)  # what may be added to a finished run
@@ -170,7 +171,7 @@ def _locked_file(folder: Path) -> IO[str]:
 
 
 def _refuse_foreign(folder: Path, names: Collection[str]) -> None:
-    """Refuse to overwrite the user's own files: those that no earlier run wrote, and tables that were changed since."""
+    """Refuse to overwrite the user's own files: those that no earlier run wrote, and those that were changed since."""
     if (folder / STAGING / PUBLISHING).exists():
         return
     ours = _written(folder)
@@ -178,9 +179,16 @@ def _refuse_foreign(folder: Path, names: Collection[str]) -> None:
     foreign = [name for name in (*names, *inside) if name not in ours and os.path.lexists(folder / name)]
     if foreign:
         raise ValueError(f"{folder} already has {foreign[0]}, which hopsight did not write: choose another folder")
+    replaced = {*names, *OVER_TIME_FILES}
     for name, digest in ours.items():
         file = folder / name
-        if name in names and digest and file.is_file() and not file.is_symlink() and checksum(file) != digest:
+        if (
+            name.partition("/")[0] in replaced
+            and digest
+            and file.is_file()
+            and not file.is_symlink()
+            and checksum(file) != digest
+        ):
             changed = f"{folder} has {name}, which was changed since hopsight wrote it"
             raise ValueError(f"{changed}: move or delete it, or choose another folder")
 
@@ -205,7 +213,7 @@ def adding(folder: Path, *names: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _list(folder, names, {name: _checksum_of_table(folder / name) for name in names if (folder / name).exists()})
+        _list(folder, names, {name: _checksum_of(folder / name) for name in names if (folder / name).exists()})
 
 
 def _list(folder: Path, names: Collection[str], files: dict[str, str | None]) -> None:
@@ -215,9 +223,9 @@ def _list(folder: Path, names: Collection[str], files: dict[str, str | None]) ->
         write_record(file, record)
 
 
-def _checksum_of_table(path: Path) -> str | None:
-    """Return the checksum of a file that people edit; None of another."""
-    return checksum(path) if path.suffix == ".csv" else None
+def _checksum_of(path: Path, edited: Collection[str] = EDITED) -> str | None:
+    """Return the checksum of a file that people edit; None of another, and of the record, which has the checksums."""
+    return checksum(path) if path.suffix in edited and path.name != RECORD else None
 
 
 def _checkpoints(folder: Path) -> list[Path]:
@@ -239,9 +247,9 @@ def write_record(path: Path, record: dict[str, Any]) -> None:
     whole = {"format": FORMAT, "version": VERSION} | record
     if path.parent.name == STAGING:
         staged = [each.relative_to(path.parent).as_posix() for each in path.parent.rglob("*")]
-        whole[WRITTEN] = {
-            name: _checksum_of_table(path.parent / name) for name in sorted({*staged, RECORD} - {PUBLISHING})
-        }
+        edited = EDITED[:1] if OVER_TIME in staged else EDITED  # new events renew the report of a run over time
+        names = sorted({*staged, RECORD} - {PUBLISHING})
+        whole[WRITTEN] = {name: _checksum_of(path.parent / name, edited) for name in names}
     with naming(path):
         path.write_text(json.dumps(plain(whole), indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8")
 

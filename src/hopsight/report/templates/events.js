@@ -1,4 +1,4 @@
-// The events of a node: a timeline, received above the line and sent below it, and the flow, in on the left and out on the right.
+// The events of a node: a timeline, incoming above the line and outgoing below it, and the flow, in on the left and out on the right.
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
@@ -43,7 +43,7 @@ function eventPanel(page, node) {
 
 function eventLegend(events, timed) {
   const some = timed.length < events.all ? ` The ${whole(timed.length)} largest of ${whole(events.all)} events.` : "";
-  return el("figcaption", null, el("i", { class: "event-key in" }), "received, above the line; ", el("i", { class: "event-key out" }), `sent, below it.${events.amounts ? " Heights are square roots of amounts." : ""}${some}`);
+  return el("figcaption", null, el("i", { class: "event-key in" }), "incoming, above the line; ", el("i", { class: "event-key out" }), `outgoing, below it.${events.amounts ? " Heights are square roots of amounts." : ""}${some}`);
 }
 
 function eventLine(page, node, rows, { amounts, currency }) {
@@ -66,7 +66,7 @@ function eventLine(page, node, rows, { amounts, currency }) {
     const end = zero + (received ? -1 : 1) * Math.max(3, reach * Math.sqrt(tall(row) / most));
     const stem = svg("g", { class: received ? "event in" : "event out" },
       svg("line", { x1: x(time), x2: x(time), y1: zero, y2: end }), svg("circle", { cx: x(time), cy: end, r: 3.5 }));
-    const said = `${received ? "received from" : "sent to"} ${fullName(page, partner)}`;
+    const said = `${received ? "from" : "to"} ${fullName(page, partner)}`;
     drawn.append(withTip(stem, said, [amount !== null && amountOf(amount, unit), momentOf(page, time)].filter(Boolean)));
   }
   const marks = Math.max(2, Math.min(5, Math.floor(width / 150)));
