@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -108,7 +109,9 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_verdicts_give_a_new_ranking_beside_the_old_and_only_ranks_a_subset(source: Path, tmp_path: Path) -> None:
+def test_verdicts_give_a_new_ranking_beside_the_old_and_only_ranks_a_subset(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     plain, taught = tmp_path / "plain", tmp_path / "taught"
     assert main(["detect", str(source), "--out", str(plain), "--quiet", *QUICK]) == 0
     before = pl.read_csv(plain / "scores.csv")
@@ -119,8 +122,13 @@ def test_verdicts_give_a_new_ranking_beside_the_old_and_only_ranks_a_subset(sour
     nodes.write_text("\n".join(map(str, first[8:])) + "\n")
     files = ["--learn-from", str(verdicts), "--only", str(nodes)]
     assert main(["detect", str(source), "--out", str(taught), "--quiet", *files, *QUICK]) == 0
+    printed = capsys.readouterr().out
+    assert "The 12 most anomalous of 12 listed nodes, with ranks among all 150 nodes" in printed
+    assert re.search(r"\d+ of the 12 listed nodes flagged", printed)
     after = pl.read_csv(taught / "scores.csv")
-    assert sorted(after["node"]) == sorted(first[8:]) and after["rank"].to_list() == list(range(1, 13))
+    assert sorted(after["node"]) == sorted(first[8:])
+    told = json.loads((taught / "explanations.json").read_text())[0]["summary"]
+    assert f"Ranks {after['rank'][0]} of 150 " in told and after["rank"].is_sorted()
     old = dict(zip(before["node"], before["rank"], strict=True))
     assert [old[node] for node in after["node"]] == after["rank_before"].to_list()
     record = json.loads((taught / "run.json").read_text())

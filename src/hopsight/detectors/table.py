@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
 from hopsight.io.derive import is_derived
-from hopsight.metrics import ranking
+from hopsight.metrics import ranking, ranks
 from hopsight.system.lazy_polars import pl
 
 FLOW_KINDS = ("burst", "pass_through", "cycle", "amount")  # from amounts and times; others need neither
@@ -70,7 +70,7 @@ def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
     judged = np.asarray(getattr(model, "judged_", np.ones(graph.n_nodes, dtype=bool)))
     table = {
         "node": graph.node_ids[order],
-        "rank": np.arange(1, order.size + 1),
+        "rank": ranks(scores)[order],
         "score": scores[order],
         "flagged": (scores > model.threshold_)[order].astype(np.int8),
         "judged": judged[order].astype(np.int8),

@@ -118,6 +118,18 @@ class Calendar:
         """Return how long it took from one time to another; a day is at least a day."""
         return self.length(last - first + (SECONDS_PER_DAY if self.whole_days else 0.0))
 
+    def limit(self, seconds: float) -> str:
+        """Return a length of time exactly; where times are dates alone, the number of days within it.
+
+        >>> [Calendar().limit(hours * 3600.0) for hours in (0.5, 51.0, 72.0)], Calendar(whole_days=True).limit(183600.0)
+        (['30 minutes', '51 hours', '3 days'], '2 days')
+        """
+        if self.pattern is None or (self.whole_days and seconds < SECONDS_PER_DAY):
+            return self.length(seconds)
+        units = (("day", SECONDS_PER_DAY), ("hour", 3600.0), ("minute", 60.0))
+        exact = (plural(int(seconds // size), unit) for unit, size in units if self.whole_days or seconds % size == 0)
+        return next(exact, self.length(seconds))
+
     def length(self, seconds: float) -> str:
         """Return a length of time in whole minutes, hours or days, rounded up.
 
@@ -126,6 +138,7 @@ class Calendar:
         """
         if self.pattern is None:
             return number(seconds)
+        seconds = round(seconds, 3)
         if self.whole_days and seconds <= SECONDS_PER_DAY:
             return "a day"
         for unit, size, least in (("day", SECONDS_PER_DAY, 1.5), ("hour", 3600.0, 1.0), ("minute", 60.0, 1.0)):
@@ -210,7 +223,7 @@ def _totals(sums: Sequence[tuple[float, str | None]]) -> str:
 
 def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar, circle: int | None) -> tuple[str, str]:
     received = money(facts.received, currency=facts.currency)
-    within = calendar.length(facts.window)
+    within = calendar.limit(facts.window)
     half = "on the same day" if calendar.whole_days and not facts.delay else f"within {calendar.length(facts.delay)}"
     when = calendar.span(facts.first, facts.last)
     group = "" if circle is None else f"group {circle}, a circle: "

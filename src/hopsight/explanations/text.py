@@ -148,6 +148,8 @@ def flagged_sentence(
     limit = f"score above {number(float(model.threshold_))}" if least is None else f"probability of {least:.1%} or more"
     start = f"{plural(n_flagged, 'node')} flagged ({limit})"
     share = getattr(model, "contamination", None)
+    if hasattr(model, "only_"):  # a run that ranks some of the nodes
+        return f"{n_flagged:,} of the {plural(len(shown), 'listed node')} flagged ({limit})."
     if scored:
         return f"{start}, by the threshold of the fit."
     if isinstance(share, float | int):

@@ -702,14 +702,18 @@ def _sorted(node: IntArray, n_nodes: int) -> Sorted:
 
 
 def _day_and_span(time: FloatArray | None) -> FloatArray:
-    """Return the length of a day, that of a calendar day for dates and less in a short record, and of the record."""
+    """Return the length of a day, that of a calendar day for dates and less in a short record, and of the record.
+
+    Three of the shorter days are whole hours, or whole minutes in a very short record, so that words can say it.
+    """
     known = np.empty(0) if time is None else time[np.isfinite(time)]
     if not known.size or known.max() <= known.min():
         return np.ones(2)
     span = float(known.max() - known.min())
     dated = OUR_TIME[0] <= known.min() and known.max() <= OUR_TIME[1]
     day = min(SECONDS_PER_DAY, span / FEWEST_DAYS) if dated else span / DAYS
-    return np.array([day, span])
+    unit = next((size / PASSING_DAYS for size in (3600.0, 60.0) if dated and PASSING_DAYS * day >= size), 0.0)
+    return np.array([day // unit * unit if unit else day, span])
 
 
 def _of_currency(events: Events, currency: int) -> FloatArray:

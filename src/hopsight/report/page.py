@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count
-from hopsight.detectors.table import decided_by, evidence_of, weights_of
+from hopsight.detectors.table import decided_by, evidence_of, shown_order, weights_of
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.events import Calendar, exchanged
 from hopsight.explanations.explainer import label_of
@@ -259,20 +259,24 @@ def level_range(explainer: Explainer) -> dict[str, Any]:
 
 def _flagged(explainer: Explainer, known: Sequence[int]) -> list[int]:
     """Return the flagged nodes to explain beside those that are known, most anomalous first."""
-    model, scores = explainer.model, explainer.scores
-    ranked = getattr(model, "only_", np.ones(scores.size, dtype=np.bool_))  # a run may rank some of the nodes only
-    order = ranking(scores)
-    order = order[((scores > model.threshold_) & ranked)[order] & ~np.isin(order, known)]
+    order = _flagged_of(explainer)
+    order = order[~np.isin(order, known)]
     within = np.cumsum(explainer.graph.degrees[order]) <= MAX_EDGES
     found: list[int] = order[within][: max(0, N_NODES - len(known))].tolist() if known else []
     return found
+
+
+def _flagged_of(explainer: Explainer) -> NDArray[np.int64]:
+    """Return all flagged nodes that the run is asked to rank, most anomalous first."""
+    order = shown_order(explainer.model)
+    return order[explainer.scores[order] > explainer.model.threshold_]
 
 
 def _about(explainer: Explainer, first: Sequence[Explanation], run: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the page says about the run as a whole."""
     model, graph, levels = explainer.model, explainer.graph, explainer.levels
     counts, edges = np.histogram(levels, bins=min(N_BINS, max(5, int(np.sqrt(levels.size)))))
-    n_flagged = int((explainer.scores > model.threshold_).sum())
+    n_flagged = len(_flagged_of(explainer))
     sizes = [["Nodes", graph.n_nodes], ["Edges", graph.n_edges], ["Attributes", graph.n_attributes]]
     return {
         "name": title_of(graph, run),

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from hopsight.checks import duration, one_line, plural
 from hopsight.explanations.text import WIDTH, broken, chance, printable_json
+from hopsight.metrics import ranks
 from hopsight.runs.results import Result, table_of
 from hopsight.system.arrays import plain
 from hopsight.system.machine import check_limit
@@ -185,9 +186,10 @@ def show_result(result: Result, *, top: int, as_json: bool = False) -> None:
     """Print the top nodes, how many are flagged, how many known anomalies were found, and where the files are."""
     graph, order = result.graph, result.order[:top].tolist()
     ranked = [(graph.node_ids[node], float(result.scores[node])) for node in order]
+    places = ranks(result.scores)[order].tolist()  # among all nodes, also if only some are asked for
     reasons = [*result.reasons, *[""] * len(order)][: len(order)]  # a rerun may show more
     if as_json:
-        write_json(_summary(result, ranked, reasons))
+        write_json(_summary(result, ranked, places, reasons))
         return
     more: dict[str, Sequence[str]] = {}
     if "anomaly_probability" in result.own:
@@ -204,6 +206,8 @@ def show_result(result: Result, *, top: int, as_json: bool = False) -> None:
     show_ranking(
         ranked,
         n_nodes=graph.n_nodes if graph.ranked is None else int(graph.ranked.sum()),
+        n_listed=None if result.order.size == graph.n_nodes else result.order.size,
+        places=places,
         n_flagged=result.record["n_flagged"],
         threshold=result.threshold,
         rule=result.record["flagged"],
@@ -247,14 +251,16 @@ def _seconds(result: Result) -> float:
     return float(sum(result.record["seconds"].values()))
 
 
-def _summary(result: Result, ranked: Sequence[tuple[object, float]], reasons: Sequence[str]) -> dict[str, Any]:
+def _summary(
+    result: Result, ranked: Sequence[tuple[object, float]], places: Sequence[int], reasons: Sequence[str]
+) -> dict[str, Any]:
     """Return what a run found: counts, the first nodes and where the files are."""
     record, own = result.record, result.own
     chances = own.get("anomaly_probability")
     nodes = [
-        {"node": node, "rank": place + 1, "score": score, "flagged": score > result.threshold, "reason": reasons[place]}
-        | ({} if chances is None else {"anomaly_probability": float(chances[result.order[place]])})
-        for place, (node, score) in enumerate(ranked)
+        {"node": node, "rank": place, "score": score, "flagged": score > result.threshold, "reason": reasons[at]}
+        | ({} if chances is None else {"anomaly_probability": float(chances[result.order[at]])})
+        for at, ((node, score), place) in enumerate(zip(ranked, places, strict=True))
     ]
     return {
         "folder": str(result.folder),
@@ -280,17 +286,20 @@ def show_ranking(
     n_nodes: int,
     n_flagged: int,
     threshold: float,
+    n_listed: int | None = None,
+    places: Sequence[int] = (),
     rule: str | None = None,
     more: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """Print the top nodes, each as (id, score), most anomalous first, and how many are flagged.
 
-    ``rule`` is the sentence about the flagged nodes (:func:`hopsight.explanations.text.flagged_sentence`), ``more``
-    further columns of text; a probability takes the place of the score. Where lines would be wider than a terminal,
-    names are cut and reasons go on in another line.
+    ``places`` are their ranks, by default from 1 on, where only ``n_listed`` of the nodes are asked for. ``rule`` is
+    the sentence about the flagged nodes (:func:`hopsight.explanations.text.flagged_sentence`), ``more`` further columns
+    of text; a probability takes the place of the score. Where lines would be wider than a terminal, names are cut and
+    reasons go on in another line.
     """
     columns = {
-        "rank": [f"{place + 1}" for place in range(len(ranked))],
+        "rank": [f"{place:,}" for place in places or range(1, len(ranked) + 1)],
         "node": [shown(node, LONGEST_RANKED) for node, _ in ranked],
         "score": [_score(score) for _, score in ranked],
         "flagged": ["yes" if score > threshold else "" for _, score in ranked],
@@ -304,7 +313,8 @@ def show_ranking(
         room = max(SHORTEST_NAME, widths[at] + WIDTH - sum(widths) - 2 * (len(widths) - 1))
         for row in rows:
             row[at] = shown(row[at], room)
-    write(f"The {len(ranked):,} most anomalous of {plural(n_nodes, 'node')}")
+    listed = "" if n_listed is None else f"{plural(n_listed, 'listed node')}, with ranks among all "
+    write(f"The {len(ranked):,} most anomalous of {listed}{plural(n_nodes, 'node')}")
     write(*_lines(header, rows, left={"node", "name", "decided by", header[-1]}))
     write(broken(rule or f"{plural(n_flagged, 'node')} flagged (score above {threshold:.4g})."))
 
