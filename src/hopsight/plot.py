@@ -62,7 +62,7 @@ def scores(model: Any, *, bins: int = 48, ax: Axes | None = None) -> Axes:
 def evidence(model: Any, *, top: int = 12, graph: AttributedGraph | None = None, ax: Axes | None = None) -> Axes:
     """Draw how strong each kind of evidence is for the most anomalous nodes.
 
-    A strength of 3 means as unusual as 1 in 1,000 ordinary nodes.
+    A strength of 3 means as unusual as an estimated 1 in 1,000 ordinary nodes.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ def test_evidence_decides_and_is_a_column(run: Run, tables: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--contamination", "0.05"), "5% of all, as asked."),
+        (("--contamination", "0.05"), "2.5% of all, where 5% were asked for"),
         (("--false-alarms", "0.3"), " out"),
         ((), " out"),
     ],

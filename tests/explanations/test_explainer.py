@@ -245,7 +245,7 @@ def test_a_group_is_explained_with_its_members(groups: Groups) -> None:
     text, words = str(ring), " ".join(str(ring).split())
     assert text.startswith("Group 1: a ring of 3 nodes, judged by SimpleNamespace")
     assert "look far apart" in words and "67% of their pairs are connected" in words
-    assert "Mean strength 3.3 (3 = as unusual as 1 in 1,000 ordinary nodes)." in words
+    assert "Mean strength 3.3 (3 = an estimated 1 in 1,000 ordinary nodes)." in words
     assert ["b", "1", "5.0", "yes"] in [line.split() for line in text.splitlines()]
     assert "near-copies" in str(groups.explain(2))
     assert json.loads(json.dumps(ring.to_dict())) == ring.to_dict()

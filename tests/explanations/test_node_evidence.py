@@ -70,7 +70,7 @@ def test_all_strengths_are_listed_with_their_meaning(model: Any) -> None:
     assert [each.counts for each in reasons.evidence] == [True, True, True, True, False]
     text = str(reasons)
     lines = text.splitlines()
-    start = lines.index(f"Evidence (3 = as unusual as 1 in 1,000 ordinary nodes), decided by {reasons.decided_by}")
+    start = lines.index(f"Evidence (3 = an estimated 1 in 1,000 ordinary nodes), decided by {reasons.decided_by}")
     assert lines[start + 1] == f"  {model.evidence_['misfit'][1]:.1f}  misfit: its neighbors look far away"
     assert all(len(line) <= 80 for line in lines)
     assert not any(line.startswith(("ahp ", "iv ", "hav ")) for line in lines) and "variance" not in text

@@ -39,12 +39,14 @@ from hopsight.hcm.groups import Group
         ("auto", 0, "No node stands out from the bulk; the ranking says where to look first, and contamination=0.01 "
          "flags the first 24."),
         (0.05, 120, "120 nodes flagged (score above 3.5): 5% of all, as asked."),
-        (0.05, 90, "90 nodes flagged (score above 3.5): 3.8% of all, where 5% were asked for; of nodes with equal "
+        (0.05, 121, "121 nodes flagged (score above 3.5): 5.04% of all, where 5% were asked for."),
+        (0.05, 90, "90 nodes flagged (score above 3.5): 3.75% of all, where 5% were asked for; of nodes with equal "
          "scores all are flagged or none."),
     ],
 )  # fmt: skip
 def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: int, sentence: str) -> None:
-    model = SimpleNamespace(contamination=contamination, false_alarms=0.1, threshold_=3.5)
+    scores = np.array([3.5, 3.5]) if n_flagged == 90 else np.array([3.5])
+    model = SimpleNamespace(contamination=contamination, false_alarms=0.1, threshold_=3.5, decision_score_=scores)
     assert flagged_sentence(model, n_flagged, 2400) == sentence
     scored = flagged_sentence(model, 7, 2400, scored=True)
     assert scored == "7 nodes flagged (score above 3.5), by the threshold of the fit."

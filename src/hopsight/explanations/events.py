@@ -158,7 +158,7 @@ def money(*values: float | None, currency: str | None = None) -> str:
     known = [value for value in values if value is not None and np.isfinite(value)]
     if not known:
         return ""
-    texts = dict.fromkeys(_amount_text(value if abs(value) < 1.0 else round(value, 2)) for value in known)
+    texts = dict.fromkeys(_amount_text(value) for value in known)
     return " to ".join(texts) + (f" {printable(currency)}" if currency else "")
 
 

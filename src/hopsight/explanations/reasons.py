@@ -44,7 +44,7 @@ MEANINGS = {
     "cycle": "amounts went around a circle or along a chain",
     "amount": "amounts unlike its own history, or just below a round limit",
 }
-SCALE = "3 = as unusual as 1 in 1,000 ordinary nodes"
+SCALE = "3 = an estimated 1 in 1,000 ordinary nodes"
 TOLD = ("cycle", "burst", "pass_through", "amount")  # the most specific first: what goes around also passes through
 IN_WORDS = (*FLOW_KINDS, *RELATION_KINDS)  # kinds of evidence whose reasons are sentences already
 MOST_NAMES = 6
@@ -571,6 +571,8 @@ def _influence(each: Influence, noun: str) -> str:
         name = f"share of {who}s with {what} {value}"
     elif equals or each.shares is not None:
         name = f"{name} {number(each.value) if not equals else value if each.value else f'not {value}'}"
+    if is_time(each.feature):
+        word = {"higher": "later", "lower": "earlier"}[word]
     if each.shares is None:
         return f"{printable(name)} ({word} than for {percent(share)} of {noun}s)"
     cases, others = each.shares
@@ -638,7 +640,7 @@ class EdgeExplanation(Readable):
             known = [self.merged] if self.merged else [str(value) for value in self.data if value.value is not None]
             yield f"In the edge list: {'; '.join(known)}."
         if self.score is not None and self.anomaly_probability is None:
-            yield f"Score {number(self.score)} (3 = as unusual as 1 in 1,000 ordinary edges)."
+            yield f"Score {number(self.score)} (3 = an estimated 1 in 1,000 ordinary edges)."
         if self.probability is not None:
             near = "below 0.001" if self.probability < 0.001 else number(self.probability)
             sure = f"variance of the hops {number(self.variance)}"

@@ -80,14 +80,14 @@ def _several(kind: str) -> str:
 
 
 def _counted(count: float, name: str) -> str:
-    """Return a count with its noun, which begins with a type or the word edges.
+    """Return a count with its noun, which begins with a type or the word edges, whose rows are counted.
 
     >>> _counted(14, "card"), _counted(1, "outgoing edges 'paid'"), _counted(3, "device by 'used'")
-    ('14 cards', "1 outgoing edge 'paid'", "3 devices by 'used'")
+    ('14 cards', "1 outgoing row of 'paid'", "3 devices by 'used'")
     """
     edges = re.fullmatch(r"((?:outgoing |incoming )?)edges (.+)", name)
     if edges:
-        return f"{count:,} {edges[1]}{'edge' if count == 1 else 'edges'} {edges[2]}"
+        return f"{count:,} {edges[1]}{'row' if count == 1 else 'rows'} of {edges[2]}"
     noun, mark, relation = name.partition(" by '")
     return _of_type(count, noun) + mark + relation
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from hopsight import markup
 from hopsight.checks import option, plural
-from hopsight.io.derive import FOR_COUNT, is_derived
-from hopsight.io.edges import MONEY
-from hopsight.io.rules import IN_DAYS, IN_SECONDS, SECONDS_PER_DAY, SINCE_1970, normalized_name
+from hopsight.io.derive import FOR_COUNT, IN_CURRENCY, is_derived
+from hopsight.io.edges import is_money_name
+from hopsight.io.rules import IN_DAYS, IN_SECONDS, SECONDS_PER_DAY, SINCE_1970
 from hopsight.system.arrays import plain
 
 LOGARITHMS = (", mean log", ", log", ", log count")  # ends of the names of attributes that are log(1 + count)
@@ -153,11 +153,11 @@ def flagged_sentence(
     if scored:
         return f"{start}, by the threshold of the fit."
     if isinstance(share, float | int):
-        about = "" if n_flagged == share * n_nodes else "about "
-        if abs(n_flagged - share * n_nodes) <= 1:
-            return f"{start}: {about}{100 * share:.3g}% of all, as asked."
-        real = f"{100 * n_flagged / n_nodes:.2g}% of all, where {100 * share:.3g}% were asked for"
-        return f"{start}: {real}; of nodes with equal scores all are flagged or none."
+        if n_flagged == share * n_nodes:
+            return f"{start}: {100 * share:.3g}% of all, as asked."
+        real = f"{100 * n_flagged / n_nodes:.3g}% of all, where {100 * share:.3g}% were asked for"
+        tied = int((model.decision_score_ == model.threshold_).sum()) > 1
+        return f"{start}: {real}{'; of nodes with equal scores all are flagged or none' if tied else ''}."
     if share != "auto":
         return f"{start}."
     probability, before = getattr(model, "probability_", None), ""
@@ -258,7 +258,11 @@ def shown_name(name: str) -> str:
     ('date of incoming edges, first for its count', 'opened')
     """
     summary = re.fullmatch("(.+' |)(.+) (sent|received)(, .+)", name)
-    if summary and is_derived(name.removeprefix(summary[1])) and normalized_name(summary[2]) not in MONEY:
+    if (
+        summary
+        and is_derived(name.removeprefix(summary[1]))
+        and not is_money_name(summary[2].partition(IN_CURRENCY)[0])
+    ):
         edges = "outgoing edges" if summary[3] == "sent" else "incoming edges"
         name = f"{summary[1]}{edges if summary[2] == 'edges' else f'{summary[2]} of {edges}'}{summary[4]}"
     if name.endswith(FOR_COUNT):

@@ -22,9 +22,9 @@ from hopsight.detectors.table import UNLABELED, WEIGHTS
 from hopsight.feedback.experts import balanced, kernel_fit
 from hopsight.feedback.features import JUDGED_NAMES, Features, Rows, normal_scores
 from hopsight.feedback.learner import Learned
-from hopsight.io.derive import is_derived
-from hopsight.io.edges import MONEY
-from hopsight.io.rules import SINCE_1970, normalized_name
+from hopsight.io.derive import IN_CURRENCY, is_derived
+from hopsight.io.edges import is_money_name
+from hopsight.io.rules import SINCE_1970
 from hopsight.metrics import roc_auc
 
 FloatArray = NDArray[np.float64]
@@ -143,7 +143,8 @@ class LearnedReasons:
         log_odds = self.learned.log_odds(replace(self.features, values=rows), score)
         effects = log_odds[-1] - log_odds[:-1]
         mine, anomalous = normal_scores(own, self.learned.levels)[0], self.learned.anomalous > 0
-        unusual = np.abs(mine)
+        estimated = [name.startswith("share of anomalous ") for name in self.features.names]  # with a prior
+        unusual = np.where(estimated, -1.0, np.abs(mine))
         order = np.argsort(-np.abs(effects), kind="stable")[:n]
         found = []
         for number in order[np.abs(effects[order]) >= LEAST_EFFECT].tolist():
@@ -219,14 +220,14 @@ def given_away(attributes: Any, names: Sequence[str], anomalous: BoolArray, labe
 def _own_column(name: str) -> str | None:
     """Return the user's column that an attribute is or was derived from; None if it counts edges or adds amounts up.
 
-    >>> names = ("opened, days since 1970", "refund sent, mean", "Amount sent, mean", "edges sent, log count")
+    >>> names = ("opened, days since 1970", "refund sent, mean", "Amount in EUR sent, mean", "edges sent, log count")
     >>> [_own_column(name) for name in names]
     ['opened', 'refund', None, None]
     """
     if not is_derived(name):
         return name.removesuffix(SINCE_1970)
-    column = re.match("(.+) (?:sent|received|of edges), ", name)
-    return None if column is None or normalized_name(column[1]) in {"edges", *MONEY} else column[1]
+    column = re.match(f"(.+?)(?:{IN_CURRENCY}[^ ]+)? (?:sent|received|of edges), ", name)
+    return None if column is None or column[1] == "edges" or is_money_name(column[1]) else column[1]
 
 
 def _group(name: str, *, local: bool) -> str:

@@ -58,7 +58,7 @@ GLOSSARY = {
     "ring": "Evidence that the edges of a node close triangles of nodes that look far apart.",
     "Score": "Higher means more anomalous. Scores are relative to this graph: compare ranks between graphs instead.",
     "Stability": "The share of repeated fits in which a node is among the first.",
-    "Strength": "−log₁₀ of the share of ordinary nodes that are as unusual: 3 means 1 in 1,000.",
+    "Strength": "−log₁₀ of the estimated share of ordinary nodes that are as unusual: 3 means 1 in 1,000.",
     "Threshold": "Nodes above it are flagged.",
     "Variance": "How much the predicted hops vary over the samples of the model: how uncertain the model is.",
 }

@@ -37,7 +37,7 @@ function evidenceBars(page, node) {
       el("li", { class: [kind === decided && "decided", !counts && "faint"].filter(Boolean).join(" ") || null },
         el("b", null, term(kind)), evidenceBar(strengths[i]), el("span", { class: "number" }, fixed(strengths[i], 1)),
         el("span", { class: "soft small" }, counts ? meaning : `${meaning} (does not count)`)))),
-    el("p", { class: "soft small" }, "The mark is at a ", term("Strength", "strength"), " of 3: as unusual as 1 in 1,000 ordinary nodes."),
+    el("p", { class: "soft small" }, "The mark is at a ", term("Strength", "strength"), " of 3: as unusual as an estimated 1 in 1,000 ordinary nodes."),
   ];
 }
 
