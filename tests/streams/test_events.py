@@ -19,7 +19,7 @@ PAID = Columns(time="when", amount="paid")
 
 
 def frame_of(times: list[object]) -> pl.DataFrame:
-    return pl.DataFrame({"source": list("abc")[: len(times)], "target": ["x"] * len(times), "when": times})
+    return pl.DataFrame({"source": list("abcd")[: len(times)], "target": ["x"] * len(times), "when": times})
 
 
 def test_events_are_sorted_by_time_and_ties_keep_their_order() -> None:
@@ -37,6 +37,7 @@ def test_events_are_sorted_by_time_and_ties_keep_their_order() -> None:
         ([1.0, 1e300], "row 2: 1e\\+300 is not a time"),
         ([1.0, float("inf")], "row 2: inf is not a time"),
         ([True, False], "not times"),
+        ([1700000000, 1700000060, 1700000120000, 1700000180000], r"different units \(1700000000 and 1700000120000\)"),
         (["01/02/2024", "03/04/2024"], "'01/02/2024' may have its day or its month first, and no row decides"),
     ],
 )
