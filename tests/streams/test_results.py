@@ -32,7 +32,7 @@ def test_planted_nodes_are_among_the_first_and_explained(finished: Path) -> None
     assert {*BURST, STRANGER} <= set(first)  # and those that the stranger turned to, who share its score
     assert STRANGER in first[:6]
     explained = {each["node"]: each["summary"] for each in json.loads((finished / "explanations.json").read_text())}
-    assert "events per window" in explained[first[0]] or "it was new" in explained[first[0]]
+    assert "until then it was active in " in explained[first[0]] or "it was new" in explained[first[0]]
     assert STRANGER in explained
     assert "no known path" in explained[STRANGER]
 
@@ -71,7 +71,9 @@ def test_a_node_can_be_explained_later(finished: Path) -> None:
     assert found["summary"].startswith(f"{STRANGER}: rank {rank} of 50, score {found['score']:.2f}, ")
     assert [each["alert"] for each in found["alerts"]] == alerts["alert"].to_list() != []
     assert all(reason in found["summary"] for reason in alerts["reason"])
-    assert "; until then it had " in found["summary"]
+    peak = max(found["windows"], key=lambda row: row["score"])["window"]
+    before = [row["events"] for row in found["windows"] if row["window"] < peak]
+    assert f"; until then it was active in {len(before)} windows, with {sum(before)} events" in found["summary"]
     calm = explain_node(finished, "b20")
     assert (calm["alerts"], ", 0 alerts. In its strongest window, " in calm["summary"]) == ([], True)
     assert "no known path" in found["summary"]
