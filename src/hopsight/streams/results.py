@@ -266,8 +266,8 @@ def write_summary(folder: Path, state: State, record: dict[str, Any], top: int) 
     with replacing(folder / "report.html") as temporary:
         write_timeline(temporary, _page(state, record, windows, scores.head(top), stories, rows))
     if WRITTEN in record:  # a table that somebody changed keeps the checksum that it had
-        tables = [journal.own(name) for name in (SCORES, *state.notes["sizes"])]
-        record[WRITTEN] |= {path.name: checksum(path) for path in tables}
+        files = [journal.own(name) for name in (SCORES, "explanations.json", "report.html", *state.notes["sizes"])]
+        record[WRITTEN] |= {path.name: checksum(path) for path in files}
     with replacing(folder / RECORD) as temporary:
         write_record(temporary, record)
 
