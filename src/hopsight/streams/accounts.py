@@ -148,7 +148,7 @@ def look_at_chain(
 ) -> None:  # fmt: skip
     """Follow an amount from account to account, and say how unusual it is that the source sent it on."""
     said[SCORE] = 0.0
-    if amount <= 0.0 or source == target:
+    if amount <= 0.0:
         return
     size = min(max(int((math.log(amount) - at.LEAST_SIZE) / at.SIZE), 0), at.N_SIZES - 1)
     memory.sizes[size] += 1.0

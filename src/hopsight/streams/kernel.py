@@ -376,7 +376,7 @@ def _remember(
     pairs.counts[pair, at.WITHIN] += 1
     nodes.counts[source, at.SENT_NOW] += 1
     nodes.counts[target, at.RECEIVED_NOW] += 1
-    if first and source != target:
+    if first:
         for one, other in ((source, target), (target, source)):
             memory.ring[one, (nodes.counts[one, at.MET] + nodes.counts[one, at.MET_NOW]) % at.N_NEIGHBORS] = other
             nodes.counts[one, at.MET_NOW] += 1
