@@ -127,7 +127,7 @@ def dated(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def test_amounts_are_told_in_the_currency_that_they_were_paid_in(tmp_path: Path) -> None:
-    """An amount goes from yen to dollars and back; X is paid by 20 strangers in yen, Y in yen and dollars."""
+    """An amount goes from yen to dollars and back; 20 strangers pay X in yen, and Y, who sent once, in both."""
     hubs = [
         {"source": [f"P{at}" for at in range(20)], "target": [name] * 20,
          "time": START + 50 * 86400.0 + np.arange(20.0),
@@ -138,12 +138,13 @@ def test_amounts_are_told_in_the_currency_that_they_were_paid_in(tmp_path: Path)
     chain = {"source": ["P1", "C1", "C2", "C3"], "target": ["C1", "C2", "C3", "P2"],
              "time": START + 45 * 86400.0 + 3600.0 * np.arange(4), "amount": [9e5, 6e3, 8.9e5, 5.9e3],
              "currency": ["JPY", "USD"] * 2}  # fmt: skip
-    rows = pl.concat([everyday_payments(60), *map(pl.DataFrame, (*hubs, chain))])
+    sent = {"source": ["Y"], "target": ["P99"], "time": [START + 40 * 86400.0], "amount": [50.0], "currency": ["USD"]}
+    rows = pl.concat([everyday_payments(60), *map(pl.DataFrame, (*hubs, chain, sent))])
     alerts, _ = run_of(tmp_path, dated(rows))
     x, y = (alerts.filter(account=name, decided_by="partners").row(0, named=True) for name in "XY")
     assert "so far, 2,100,021 JPY in first payments (300,000 to 300,006 JPY each); nothing else since" in x["reason"]
     assert (x["amount"], x["currency"]) == (2_100_021.0, "JPY")
-    assert "so far, first payments in several currencies; nothing else since" in y["reason"]
+    assert "so far, first payments in several currencies; 1 other payment since 2023-11-15 00:00:00." in y["reason"]
     assert (y["amount"], y["usual_amount"], y["currency"]) == (None, None, None)
     last = alerts.filter(account="C3", decided_by="cycle").row(0, named=True)
     assert "C3 sent 5,900 USD on to P2, 1 hour after it received 890,000 JPY;" in last["reason"]

@@ -19,7 +19,7 @@ PAID = Columns(time="when", amount="paid")
 
 
 def frame_of(times: list[object]) -> pl.DataFrame:
-    return pl.DataFrame({"source": list("abc")[: len(times)], "target": ["x"] * len(times), "when": times})
+    return pl.DataFrame({"source": list("abcd")[: len(times)], "target": ["x"] * len(times), "when": times})
 
 
 def test_events_are_sorted_by_time_and_ties_keep_their_order() -> None:
@@ -37,6 +37,7 @@ def test_events_are_sorted_by_time_and_ties_keep_their_order() -> None:
         ([1.0, 1e300], "row 2: 1e\\+300 is not a time"),
         ([1.0, float("inf")], "row 2: inf is not a time"),
         ([True, False], "not times"),
+        ([1700000000, 1700000060, 1700000120000, 1700000180000], r"different units \(1700000000 and 1700000120000\)"),
         (["01/02/2024", "03/04/2024"], "'01/02/2024' may have its day or its month first, and no row decides"),
     ],
 )
@@ -129,13 +130,17 @@ def test_a_bad_row_of_a_later_block_is_named_as_in_the_table(tmp_path: Path, mon
         pass
 
 
-def test_rows_without_a_time_are_left_out_and_far_ones_set_aside(caplog: pytest.LogCaptureFixture) -> None:
+def test_self_loops_rows_without_a_time_and_far_ones_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
     days = [f"2024-05-{day:02}" for day in range(1, 29)]
-    times = [*days, "", "9999-12-31", None]
-    frame = pl.DataFrame({"source": "a", "target": [f"t{row}" for row in range(len(times))], "when": times})
+    times = [*days, "", "9999-12-31", None, "2024-05-09"]
+    targets = [*(f"t{row}" for row in range(len(times) - 1)), "a"]
+    frame = pl.DataFrame({"source": "a", "target": targets, "when": times})
     events = read_events(frame, COLUMNS)
     assert events["time"].to_list() == days
+    with pytest.raises(ValueError, match="all its events are self-loops"):
+        read_events(frame[-1:], COLUMNS)
     assert caplog.messages == [
+        "Removed 1 self-loop.",
         "Left out 2 rows without a time in column 'when'.",
         "Left out 1 event with a time far from all others, such as 9999-12-31 in row 30.",
     ]

@@ -16,6 +16,7 @@ from hopsight.streams.kernel import (
     EV_SENDER,
     EV_STREAK,
     HOP,
+    NEW_PAIR,
     SCORE,
     SURPRISE,
     advance,
@@ -108,3 +109,8 @@ def test_an_ordinary_first_day_has_no_false_alarm(step: int) -> None:
     ends = {"source": customers, "target": shops, "time": START + 7 * 3600 + step * np.arange(n_events)}
     found, _ = judged(read_events(pl.DataFrame(ends), Columns(time="time")))
     assert (found[:, SCORE] >= 3.0).mean() <= 0.005
+
+
+def test_a_pair_is_new_once_also_if_both_ends_begin_at_the_same_time() -> None:
+    ends = {"source": [*"abac"], "target": [*"baca"], "time": [START, START, START, START + 60], "amount": 1.0}
+    assert judged(read_events(pl.DataFrame(ends), COLUMNS))[0][:, NEW_PAIR].tolist() == [1.0, 0.0, 1.0, 0.0]

@@ -28,7 +28,7 @@ def traffic() -> pl.DataFrame:
     amount = np.exp(rng.normal(3.0 + source % 5 / 2, 0.5))
     return pl.DataFrame(
         {"source": source, "target": target, "time": START + time, "amount": amount, "label": np.zeros(time.size)}
-    )
+    ).filter(pl.col("source") != pl.col("target"))
 
 
 def planted(source: list[int], target: list[int], seconds: float) -> pl.DataFrame:

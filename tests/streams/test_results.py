@@ -32,7 +32,7 @@ def test_planted_nodes_are_among_the_first_and_explained(finished: Path) -> None
     assert {*BURST, STRANGER} <= set(first)  # and those that the stranger turned to, who share its score
     assert STRANGER in first[:6]
     explained = {each["node"]: each["summary"] for each in json.loads((finished / "explanations.json").read_text())}
-    assert "events per window" in explained[first[0]] or "it was new" in explained[first[0]]
+    assert "until then it was active in " in explained[first[0]] or "it was new" in explained[first[0]]
     assert STRANGER in explained
     assert "no known path" in explained[STRANGER]
 
@@ -71,7 +71,9 @@ def test_a_node_can_be_explained_later(finished: Path) -> None:
     assert found["summary"].startswith(f"{STRANGER}: rank {rank} of 50, score {found['score']:.2f}, ")
     assert [each["alert"] for each in found["alerts"]] == alerts["alert"].to_list() != []
     assert all(reason in found["summary"] for reason in alerts["reason"])
-    assert "; until then it had " in found["summary"]
+    peak = max(found["windows"], key=lambda row: row["score"])["window"]
+    before = [row["events"] for row in found["windows"] if row["window"] < peak]
+    assert f"; until then it was active in {len(before)} windows, with {sum(before)} events" in found["summary"]
     calm = explain_node(finished, "b20")
     assert (calm["alerts"], ", 0 alerts. In its strongest window, " in calm["summary"]) == ([], True)
     assert "no known path" in found["summary"]
@@ -136,7 +138,8 @@ def test_accounts_in_words() -> None:
     values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 640.0, 5.0, 0.0, 1.0, 12.0, 1.0, 0.0]
     assert account_reason("ann", account_row(0, values, 4.2 * 3600), DAYS) == (
         "ann paid 12 new partners within 5 hours so far, 9,420 EUR in first payments (310.5 to 995 EUR each); 5 other "
-        "payments since 11.01.1970 00:00, at most 640 EUR in each block of 6 hours from then to 13.01.1970 06:00."
+        "payments since 11.01.1970 00:00, and it sent at most 640 EUR in each block of 6 hours from then to 13.01.1970 "
+        "06:00."
     )
     unpaid = replace(DAYS, paid=False, money=False)
     assert account_reason("ann", account_row(1, [3.5, 12.0, *[0.0] * 11], 60.0), unpaid) == (
@@ -162,7 +165,7 @@ def test_dates_without_an_hour_give_no_hours_and_minutes() -> None:
     values = [3.5, 3.0, 9353.0, 0.0, 3000.0, 3200.0, 640.0, 5.0, 0.0, 1.0, 3.0, 1.0, 0.0]
     assert account_reason("ann", account_row(1, values, 0.0), dates) == (
         "ann was paid by 3 new partners within a day so far, 9,353 in first payments (3,000 to 3,200 each); 5 other "
-        "payments since 01/11/1970, at most 640 in each block of a day from then to 01/13/1970."
+        "payments since 01/11/1970, and it received at most 640 in each block of a day from then to 01/13/1970."
     )
     assert "within 3 days so far," in account_reason("ann", account_row(1, values, 2 * 86400.0), dates)
     row = {"source": "ann", "target": "bob", "count": 9.0, "usual": 2.0, "scale": 0, "amount": math.nan,

@@ -116,6 +116,17 @@ def test_a_table_that_was_edited_is_left_as_it_is(begun: tuple, tmp_path: Path, 
     assert (folder / f"{name}.csv").read_bytes() == mine
 
 
+@pytest.mark.parametrize("name", ["explanations.json", "report.html"])
+def test_a_new_run_does_not_replace_an_edited_report(begun: tuple, tmp_path: Path, name: str) -> None:
+    folder = shutil.copytree(begun[0], tmp_path / "run")
+    watch(folder, *write_pieces(begun[1][:20], tmp_path / "pieces", 1))
+    start(begun[1][:50], tmp_path)  # what watch wrote is ours
+    with (folder / name).open("a") as file:
+        file.write("my note")
+    with pytest.raises(ValueError, match=f"has {name}, which was changed since hopsight wrote it"):
+        start(begun[1][:50], tmp_path)
+
+
 @pytest.mark.parametrize("moment", ["append", "commit", "after commit"])
 def test_failing_at_any_moment_loses_and_repeats_nothing(
     begun: tuple, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str

@@ -223,9 +223,9 @@ def _list(folder: Path, names: Collection[str], files: dict[str, str | None]) ->
         write_record(file, record)
 
 
-def _checksum_of(path: Path, edited: Collection[str] = EDITED) -> str | None:
+def _checksum_of(path: Path) -> str | None:
     """Return the checksum of a file that people edit; None of another, and of the record, which has the checksums."""
-    return checksum(path) if path.suffix in edited and path.name != RECORD else None
+    return checksum(path) if path.suffix in EDITED and path.name != RECORD else None
 
 
 def _checkpoints(folder: Path) -> list[Path]:
@@ -247,9 +247,8 @@ def write_record(path: Path, record: dict[str, Any]) -> None:
     whole = {"format": FORMAT, "version": VERSION} | record
     if path.parent.name == STAGING:
         staged = [each.relative_to(path.parent).as_posix() for each in path.parent.rglob("*")]
-        edited = EDITED[:1] if OVER_TIME in staged else EDITED  # new events renew the report of a run over time
         names = sorted({*staged, RECORD} - {PUBLISHING})
-        whole[WRITTEN] = {name: _checksum_of(path.parent / name, edited) for name in names}
+        whole[WRITTEN] = {name: _checksum_of(path.parent / name) for name in names}
     with naming(path):
         path.write_text(json.dumps(plain(whole), indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8")
 

@@ -130,8 +130,9 @@ def look_at_account(
             said[SMALLEST] = min(row[at.LOW], row[at.LOW_BEFORE]) if earlier else row[at.LOW]
             said[LARGEST] = max(row[at.HIGH], row[at.HIGH_BEFORE]) if earlier else row[at.HIGH]
             said[MOST], said[MOST_IN], said[LENGTH] = row[at.MOST_PAID], row[at.MOST_IN], scale
-            counts, said[N_LATE] = memory.nodes.counts[slot], memory.late[slot, end]
-            said[OTHERS] = counts[at.SENT + end] + counts[at.SENT_NOW + end] - number - said[N_LATE]
+            counts, said[N_LATE] = memory.nodes.counts[slot], memory.late[slot].sum()
+            n_events = counts[at.SENT] + counts[at.RECEIVED] + counts[at.SENT_NOW] + counts[at.RECEIVED_NOW]
+            said[OTHERS] = n_events - number - said[N_LATE]
 
 
 @inner
@@ -148,7 +149,7 @@ def look_at_chain(
 ) -> None:  # fmt: skip
     """Follow an amount from account to account, and say how unusual it is that the source sent it on."""
     said[SCORE] = 0.0
-    if amount <= 0.0 or source == target:
+    if amount <= 0.0:
         return
     size = min(max(int((math.log(amount) - at.LEAST_SIZE) / at.SIZE), 0), at.N_SIZES - 1)
     memory.sizes[size] += 1.0

@@ -127,15 +127,15 @@ class Wording:
         last = self.origin + (math.floor(place / share) - 1.0) * share
         return f"{text} from {since} to {self.moment(last * self.window.seconds)}"
 
-    def so_far(self, values: Sequence[float], place: float) -> str:
-        """Return how many other events an account had, and the most that it moved in a block, by what is said of it.
+    def so_far(self, values: Sequence[float], place: float, end: int) -> str:
+        """Return how many other events an account had, and the most that it sent (``end`` 0) or received in a block.
 
         >>> values = np.zeros(said.N_SAID)
         >>> values[[said.OTHERS, said.MOST, said.MOST_IN, said.LENGTH, said.N_LATE]] = 5.0, 1.09, 1.0, 2.0, 3.0
         >>> wording = Wording(Window("1d", 86400.0, None), True, "%d.%m.%Y", paid=True, origin=10.0, money=True)
-        >>> for part in wording.so_far(values, 13.5).split("; "):
+        >>> for part in wording.so_far(values, 13.5, 0).split("; "):
         ...     print(part)
-        5 other payments since 11.01.1970, at most 1.09 in each block of 4 days from then to 19.01.1970
+        5 other payments since 11.01.1970, and it sent at most 1.09 in each block of 4 days from then to 19.01.1970
         3 payments that came late are not counted
         """
         noun, others, late = "payment" if self.money else "event", int(values[said.OTHERS]), int(values[said.N_LATE])
@@ -144,7 +144,8 @@ class Wording:
             text += f" since {self.began}"
         currency, share = self.currency(values[said.MOST_IN]), said.LENGTHS[int(values[said.LENGTH])]
         if currency is not None:
-            text += f", {self.at_most(values[said.MOST], currency, share, place, 'then')}"
+            most = self.at_most(values[said.MOST], currency, share, place, "then")
+            text += f", and it {('sent', 'received')[end]} {most}"
         if late:
             text += f"; {plural(late, noun)} that came late {'is' if late == 1 else 'are'} not counted"
         return text
@@ -275,7 +276,7 @@ def account_reason(account: str, row: Mapping[str, Any], wording: Wording) -> st
     within = wording.within(values[said.BEGAN], row["start"])
     does = ("paid", "was paid by") if wording.money else ("sent to", "received from")
     text = f"{account} {does[row['end']]} {partners} within {within} so far"
-    return f"{text}{_first_amounts(values, wording)}; {wording.so_far(values, row['place'])}."
+    return f"{text}{_first_amounts(values, wording)}; {wording.so_far(values, row['place'], row['end'])}."
 
 
 def _first_amounts(values: Sequence[float], wording: Wording) -> str:

@@ -130,8 +130,8 @@ def sorted_events(
     """Check and sort the events of a table (a path, an address or a data frame).
 
     ``folder`` gets a folder for them, which is removed in the end. polars sorts, in files where memory runs short.
-    Rows without a time are left out with a notice, and so are times far outside ``span``, that of earlier events, or
-    outside most of this table.
+    Self-loops and rows without a time are left out with a notice, and so are times far outside ``span``, that of
+    earlier events, or outside most of this table.
     """
     place = folder / PLACE
     shutil.rmtree(place, ignore_errors=True)  # of a run that was killed
@@ -143,16 +143,20 @@ def sorted_events(
             if continues and (missing := [name for name in columns.names if name not in table.names]):
                 raise ValueError(f"it has no column {missing[0]!r}: new events need the columns of the stream")
             columns = _find(table, columns)
-            n_rows, kinds = 0, {"source": pl.Int64, "target": pl.Int64}
+            n_rows, n_loops, kinds = 0, 0, {"source": pl.Int64, "target": pl.Int64}
             for part, (rows, n_read) in enumerate(_blocks(table, columns, continues)):
                 n_rows += n_read
                 kinds = {name: kind for name, kind in kinds.items() if rows[name].dtype == kind}
                 texts = rows.with_columns(pl.col("source", "target").cast(pl.String))
-                texts.write_parquet(place / f"{part:06}.parquet", compression="lz4")
-            if not n_rows:
-                raise ValueError(NO_EVENTS)
+                apart = texts.filter(pl.col("source") != pl.col("target"))
+                n_loops += texts.height - apart.height
+                apart.write_parquet(place / f"{part:06}.parquet", compression="lz4")
+            if n_rows == n_loops:
+                raise ValueError("all its events are self-loops" if n_loops else NO_EVENTS)
+            if n_loops:
+                notice(f"Removed {plural(n_loops, 'self-loop')}.", None)
             parts = pl.scan_parquet(sorted(place.iterdir()), glob=False)
-            parts, size = _in_time(parts, n_rows, columns, span)
+            parts, size = _in_time(parts, n_rows - n_loops, columns, span)
         path = place / "sorted.parquet"
         parts.sort("seconds", "row").sink_parquet(path, compression="lz4", row_group_size=CHUNK)
         yield SortedEvents(path, size, columns, kinds)

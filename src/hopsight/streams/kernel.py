@@ -26,7 +26,7 @@ from hopsight.streams.evidence import (
     tail_evidence,
     usual_amount,
 )
-from hopsight.streams.memory import Memory, entry, mixed, pair_key_of
+from hopsight.streams.memory import Memory, entry, find, mixed, pair_key_of
 from hopsight.streams.network import Network, apart, describe, fit, judge, loss_of
 from hopsight.streams.state import State
 from hopsight.streams.times import SPANS, parse_window
@@ -184,6 +184,8 @@ def process(
         if is_new:
             memory.judged[pair] = 0.0
             memory.met[pair] = places[event]
+            _, known = find(memory.pairs, pair_key_of(targets[event], sources[event]))
+            judgments[event, NEW_PAIR] = 0.0 if known else 1.0
         learns = clock[at.N_TRAINED] < DENSE or now % 10 == 0
         # What is known changes between ticks only, so that a pair is judged once per tick.
         again = memory.judged[pair, at.STEP_JUDGED] == clock[at.STEP]
@@ -372,11 +374,10 @@ def _remember(
             judgment[EV_HOUR] = tail_evidence(
                 memory.seen[at.SEEN_HOUR], memory.tail[at.SEEN_HOUR], off / LARGEST_SURPRISE
             )
-    judgment[NEW_PAIR] = 1.0 if first and judgment[PAST_HOP] > 1.0 else 0.0
     pairs.counts[pair, at.WITHIN] += 1
     nodes.counts[source, at.SENT_NOW] += 1
     nodes.counts[target, at.RECEIVED_NOW] += 1
-    if first and source != target:
+    if first:
         for one, other in ((source, target), (target, source)):
             memory.ring[one, (nodes.counts[one, at.MET] + nodes.counts[one, at.MET_NOW]) % at.N_NEIGHBORS] = other
             nodes.counts[one, at.MET_NOW] += 1

@@ -266,8 +266,8 @@ def write_summary(folder: Path, state: State, record: dict[str, Any], top: int) 
     with replacing(folder / "report.html") as temporary:
         write_timeline(temporary, _page(state, record, windows, scores.head(top), stories, rows))
     if WRITTEN in record:  # a table that somebody changed keeps the checksum that it had
-        tables = [journal.own(name) for name in (SCORES, *state.notes["sizes"])]
-        record[WRITTEN] |= {path.name: checksum(path) for path in tables}
+        files = [journal.own(name) for name in (SCORES, "explanations.json", "report.html", *state.notes["sizes"])]
+        record[WRITTEN] |= {path.name: checksum(path) for path in files}
     with replacing(folder / RECORD) as temporary:
         write_record(temporary, record)
 
@@ -461,10 +461,10 @@ def node_story(node: dict[str, Any], wording: Wording) -> str:
     >>> peak = {"peak_window": 1, "peak_events": 37, "peak_sent": 37, "peak_new_pairs": 30, "peak_far": 30}
     >>> day = Wording(parse_window("1d"), True, "%Y-%m-%d")
     >>> story = node_story({**peak, "before_events": 4, "before_windows": 1, "before_new_pairs": 3}, day)
-    >>> for part in story.split(", with"):
+    >>> for part in story.split(", with ", 1):
     ...     print(part)
     In its strongest window, 1970-01-02, it had 37 events (37 sent, 0 received)
-     30 new partners that it had no known path to; until then it had 4 events per window with 3 partners.
+    30 new partners that it had no known path to; until then it was active in 1 window, with 4 events and 3 partners.
     """
     when = wording.title(node["peak_window"])
     events, sent = node["peak_events"], node["peak_sent"]
@@ -478,15 +478,6 @@ def node_story(node: dict[str, Any], wording: Wording) -> str:
         text += f", {far:,} of which it had no known path to" if new != far else " that it had no known path to"
     if not node["before_windows"]:
         return f"{text}; it was new."
-    usual = plural_about(node["before_events"] / node["before_windows"], "event")
+    active, had = plural(node["before_windows"], "window"), plural(node["before_events"], "event")
     partners = plural(node["before_new_pairs"], "partner")
-    return f"{text}; until then it had {usual} per window with {partners}."
-
-
-def plural_about(number: float, noun: str) -> str:
-    """Return a number with about three digits and its noun.
-
-    >>> plural_about(1.0, "event"), plural_about(4.256, "event"), plural_about(2841.2, "event")
-    ('1 event', '4.26 events', '2,841 events')
-    """
-    return f"{number:{',.0f' if number >= 100 else '.3g'}} {noun}{'' if number == 1 else 's'}"
+    return f"{text}; until then it was active in {active}, with {had} and {partners}."

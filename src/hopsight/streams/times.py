@@ -45,7 +45,10 @@ def time_form(table: Table, name: str) -> str:
     if kind in rules.SLASHED:
         return _stated(rules.SLASHED[kind], column)
     numbers = rules.text_numbers(column, "numbers") if kind == "numbers" else column
-    return _stated((rules.number_unit(numbers) if numbers.dtype.is_numeric() else None) or PLAIN, column)
+    if not numbers.dtype.is_numeric():
+        return PLAIN
+    rules.check_one_unit(numbers)
+    return _stated(rules.number_unit(numbers) or PLAIN, column)
 
 
 def as_seconds(column: pl.Series, form: str) -> pl.Series:
