@@ -91,7 +91,7 @@ def _explained(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores = pl.read_csv(out / "scores.csv")
     assert scores["events"].sum() == 2 * pl.read_csv(out / "edges.csv").height
     assert main(["explain", str(out), BURST[0]]) == 0
-    assert "events per window" in " ".join(capsys.readouterr().out.split())
+    assert "until then it was active in " in " ".join(capsys.readouterr().out.split())
     assert main(["explain", str(out), *BURST]) == 0
     assert f"events from {BURST[0]} to {BURST[1]}, " in " ".join(capsys.readouterr().out.split())
     assert main(["explain", str(out), "--group", "1"]) == 2
