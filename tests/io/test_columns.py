@@ -113,6 +113,12 @@ def test_infinity_is_always_refused(values: Any, missing: str) -> None:
         encoded("x", values, missing=missing)
 
 
+def test_codes_are_categories_as_numbers_and_as_text() -> None:
+    for values in ([80, 443, 80], ["80", "443", "80"]):
+        assert encoded("port", values)[0] == ["port=443", "port=80"]
+    assert encoded("account", ["1.5", "2", ""])[0] == ["account"]
+
+
 def test_a_few_numbers_among_text_are_categories() -> None:
     assert encoded("code", ["A1", "B2", "7"])[0] == ["code=7", "code=A1", "code=B2"]
 

@@ -144,7 +144,7 @@ def plan_column(
         reason, how = _odd_lists(column), "vectors"
     elif is_row_id(column):
         reason = rules.ROW_ID
-    elif kind.is_integer() and is_code_name(name):
+    elif rules.are_code_numbers(column):
         is_coded, column, how = True, column.cast(pl.String), "text"
     elif kind == pl.String:
         how = "text"

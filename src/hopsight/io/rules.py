@@ -114,6 +114,19 @@ def is_code_name(name: str) -> bool:
     return words[-1] in CODE_WORDS or (words[0] == "id" and len(words) > 1)
 
 
+def are_code_numbers(column: pl.Series) -> bool:
+    """Return whether whole numbers, as such or as text, have the name of ids or codes: a file may be read either way.
+
+    >>> import polars as pl
+    >>> [are_code_numbers(pl.Series("port", cells)) for cells in ([80, 443], ["80", "", "n/a"], ["80", "1.5"], [""])]
+    [True, True, False, False]
+    """
+    if not is_code_name(column.name) or column.dtype != pl.String:
+        return column.dtype.is_integer() and is_code_name(column.name)
+    words = filled(column)
+    return len(words) > 0 and bool(words.str.contains(r"^[+-]?[0-9]+$").all())
+
+
 def is_event_name(name: str) -> bool:
     """Return whether a column is called like the number or the time of an event, which is no end of an edge.
 
