@@ -172,6 +172,11 @@ def test_a_header_below_and_currencies_in_other_letters(tmp_path: Path) -> None:
     assert "Left out 1 row like the header, first row 7." in notices
     assert graph.events is not None and graph.events.currencies == ("EUR",)
     assert not any("currencies" in notice for notice in notices)
+    (tmp_path / "b.csv").write_text(
+        "\n".join(["Von;An;Betrag", *["ann;bob;7,50 €", "cy;dan;8,50 €"] * 9, "Von;An;Betrag"])
+    )
+    graph, notices = loaded(tmp_path / "b.csv")
+    assert graph.n_nodes == 4 and "Left out 1 row like the header, first row 19." in notices
 
 
 def test_codes_with_leading_zeros_are_categories_in_every_format(tmp_path: Path) -> None:
