@@ -474,9 +474,10 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
 
 
 def _are_values(words: pl.Series) -> bool:
-    """Return whether text holds dates or mostly numbers, with a comma instead of a point or not."""
-    numbers = words.str.strip_chars().str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
-    return is_time(words) or numbers.null_count() < len(words) / 2
+    """Return whether text holds dates or mostly numbers, as people write them."""
+    return is_time(words) or any(
+        rules.text_numbers(words, kind).null_count() < len(words) / 2 for kind in rules.WRITTEN
+    )
 
 
 def _are_sentences(words: pl.Series) -> bool:

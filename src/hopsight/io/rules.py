@@ -702,9 +702,10 @@ def notice_written(column: pl.Series, kind: str, notices: list[str] | None) -> N
     """Say how numbers of a text column are read that are not written as programs write them."""
     if kind in WRITTEN:
         words = filled(column)
-        first = words.filter(words.cast(pl.Float64, strict=False).is_null()).head(1)
-        number = as_numbers(first, WRITTEN[kind])[0]
-        notice(f"Column {column.name!r}: read {shortened(first[0])} as {number:.12g}.", notices)
+        words = words.filter(words.cast(pl.Float64, strict=False).is_null())
+        numbers = as_numbers(words, WRITTEN[kind])
+        first = int(numbers.is_not_null().arg_true()[0])
+        notice(f"Column {column.name!r}: read {shortened(words[first])} as {numbers[first]:.12g}.", notices)
 
 
 def text_numbers(column: pl.Series, kind: str) -> pl.Series:
