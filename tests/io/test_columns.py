@@ -119,6 +119,13 @@ def test_codes_are_categories_as_numbers_and_as_text() -> None:
     assert encoded("account", ["1.5", "2", ""])[0] == ["account"]
 
 
+@pytest.mark.parametrize("dates", ["3/14/{}", "14.03.{}", "14-Mar-{}"])
+def test_two_digit_years_are_from_1940_to_2039(dates: str) -> None:
+    _, columns, notices = encoded("born", [dates.format(year) for year in ("39", "40", "99", "00")])
+    assert [round(1970 + days / 365.25) for days in columns[0]] == [2039, 1940, 1999, 2000]
+    assert notices == [f"Column 'born': read {dates.format(40)!r} as 1940; two-digit years are from 1940 to 2039."]
+
+
 def test_a_few_numbers_among_text_are_categories() -> None:
     assert encoded("code", ["A1", "B2", "7"])[0] == ["code=7", "code=A1", "code=B2"]
 

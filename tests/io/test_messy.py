@@ -35,6 +35,7 @@ def loaded(path: Path, **options: object) -> tuple[AttributedGraph, list[str]]:
     ("header", "row", "first", "step"),
     [
         ("from,to,when", "{a},{b},3/{end}/24 01:30:00 PM", MARCH + 19 * DAY + 13.5 * 3600, DAY),
+        ("from,to,when", "{a},{b},3/{end}/24 1:30 p.\u00a0m.", MARCH + 19 * DAY + 13.5 * 3600, DAY),
         ("from,to,when", "{a},{b},{day} Mar 2024", MARCH, DAY),
         ("from,to,when", '{a},{b},"Fri, March {day}, 2024 02:00"', MARCH + 7200, DAY),
         ("from,to,date", "{a},{b},202403{day:02}", MARCH, DAY),
