@@ -475,9 +475,8 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
 
 def _are_values(words: pl.Series) -> bool:
     """Return whether text holds dates or mostly numbers, as people write them."""
-    return is_time(words) or any(
-        rules.text_numbers(words, kind).null_count() < len(words) / 2 for kind in rules.WRITTEN
-    )
+    n_others = min(rules.text_numbers(words, kind).null_count() for kind in rules.WRITTEN)
+    return n_others < len(words) / 2 or is_time(words)
 
 
 def _are_sentences(words: pl.Series) -> bool:
