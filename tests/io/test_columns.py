@@ -113,6 +113,19 @@ def test_infinity_is_always_refused(values: Any, missing: str) -> None:
         encoded("x", values, missing=missing)
 
 
+def test_codes_are_categories_as_numbers_and_as_text() -> None:
+    for values in ([80, 443, 80], ["80", "443 ", "80"]):
+        assert encoded("port", values)[0] == ["port=443", "port=80"]
+    assert encoded("account", ["1.5", "2", ""])[0] == ["account"]
+
+
+@pytest.mark.parametrize("dates", ["3/14/{}", "14.03.{}", "14-Mar-{}"])
+def test_two_digit_years_are_from_1940_to_2039(dates: str) -> None:
+    _, columns, notices = encoded("born", [dates.format(year) for year in ("39", "40", "99", "00")])
+    assert [round(1970 + days / 365.25) for days in columns[0]] == [2039, 1940, 1999, 2000]
+    assert notices == [f"Column 'born': read {dates.format(40)!r} as 1940; two-digit years are from 1940 to 2039."]
+
+
 def test_a_few_numbers_among_text_are_categories() -> None:
     assert encoded("code", ["A1", "B2", "7"])[0] == ["code=7", "code=A1", "code=B2"]
 
@@ -304,6 +317,8 @@ def test_a_text_that_differs_for_every_node_is_its_name() -> None:
     frame = pl.DataFrame({"IBAN": range(60), "Name 1": names, "x": [1, 2, 3] * 20})
     assert node_fields(frame.columns, frame.__getitem__, 60, ignore=["IBAN"])["node_names"] == names
     assert typed["node_types"] == typed["node_names"] == ["a", "b", "c"] * 4
+    frame = pl.DataFrame({"balance": [f"€{i * 1300.5:,.2f}" for i in range(12)]})
+    assert node_fields(frame.columns, frame.__getitem__, 12)["attribute_names"] == ["balance"]
 
 
 @pytest.mark.parametrize(
@@ -350,11 +365,11 @@ def test_a_few_impossible_cells_count_as_empty_in_every_table(
 ) -> None:
     """One in 200 does, with a notice; three in 200 are more than 1% and refused."""
     values = [cells.format(row % 20 + 1) for row in range(200)]
-    values[6] = str(wrong)
+    values[0] = str(wrong)
     rows = [f"{who};{(who * 7 + 1) % 200};{value}" for who, value in enumerate(values)]
     (tmp_path / "edges.csv").write_text("\n".join(["source;target;date", *rows]))
     (tmp_path / "nodes.csv").write_text("\n".join(["id;age;date", *rows]))
-    said = f"Column 'date', row 7: {wrong!r} cannot be read as a {noun}; it counts as empty."
+    said = f"Column 'date', row 1: {wrong!r} cannot be read as a {noun}; it counts as empty."
     for nodes in (None, tmp_path / "nodes.csv"):
         graph = load(tmp_path / "edges.csv", nodes, notices=(notices := []))
         assert notices.count(said) == (1 if nodes is None or cells == "202401{:02}" else 2), cells
@@ -363,5 +378,5 @@ def test_a_few_impossible_cells_count_as_empty_in_every_table(
     two = [*values[:7], str(wrong), str(wrong), *values[9:]]
     rows = [f"{who};{(who * 7 + 1) % 200};{value}" for who, value in enumerate(two)]
     (tmp_path / "edges.csv").write_text("\n".join(["source;target;date", *rows]))
-    with pytest.raises(ValueError, match=f"row 7: {re.escape(repr(wrong))} is not a {noun}, unlike the rest"):
+    with pytest.raises(ValueError, match=f"row 1: {re.escape(repr(wrong))} is not a {noun}, unlike the rest"):
         load(tmp_path / "edges.csv", notices=[])

@@ -60,6 +60,12 @@ def test_ids_that_differ_only_in_form_are_named(ids: list[str], words: str) -> N
     assert any(words in each for each in notices)
 
 
+def test_ids_that_a_spreadsheet_has_rounded_are_noticed(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("from,to\n1.23457E+11,7\n8,1.23458E+11\n")
+    load(tmp_path / "edges.csv", notices=(notices := []))
+    assert any(each.startswith("Column 'to' has ids such as '1.23458E+11', which have lost digits") for each in notices)
+
+
 def refusal(edge_ids: list[object], node_ids: list[object], **columns: list[object]) -> str:
     edges = pl.DataFrame({"source": edge_ids[:-1], "target": edge_ids[1:]})
     nodes = pl.DataFrame({"id": node_ids, "age": range(len(node_ids)), **columns})

@@ -87,6 +87,9 @@ def test_columns_of_a_file_of_cases_are_recognized(graph: AttributedGraph, tmp_p
     file = tmp_path / "cases.csv"
     file.write_text("Konto;Ergebnis;Team\nann;Betrug;A\n7;kein Betrug;B\n", encoding="utf-8-sig")
     assert words(read_labels(file, graph)) == {0: "anomalous", 2: "normal"}
+    file.write_text("ann,fraud\n7,ok\n'=bob,ok\n")
+    assert words(read_labels(file, graph, notices=(notices := []))) == {0: "anomalous", 1: "normal", 2: "normal"}
+    assert notices == [f"{file} has no header; its first line is read as a case."]
 
 
 def test_a_list_of_nodes_has_a_column_or_one_node_per_line(graph: AttributedGraph, tmp_path: Path) -> None:

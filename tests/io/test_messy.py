@@ -35,6 +35,7 @@ def loaded(path: Path, **options: object) -> tuple[AttributedGraph, list[str]]:
     ("header", "row", "first", "step"),
     [
         ("from,to,when", "{a},{b},3/{end}/24 01:30:00 PM", MARCH + 19 * DAY + 13.5 * 3600, DAY),
+        ("from,to,when", "{a},{b},3/{end}/24 1:30 p.\u00a0m.", MARCH + 19 * DAY + 13.5 * 3600, DAY),
         ("from,to,when", "{a},{b},{day} Mar 2024", MARCH, DAY),
         ("from,to,when", '{a},{b},"Fri, March {day}, 2024 02:00"', MARCH + 7200, DAY),
         ("from,to,date", "{a},{b},202403{day:02}", MARCH, DAY),
@@ -129,14 +130,15 @@ def test_codes_with_leading_zeros_are_categories_and_free_text_is_no_name(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("usual", "last"),
+    ("names", "usual", "last"),
     [
-        ("{i},2024-03-05 {at}", "{i},18 May 2024"),
-        ("{i},2024-03-05 {at}", "{i},2024年5月18日"),
-        ("{code},2024", "01,2024"),
+        ("branch,when", "{i},2024-03-05 {at}", "{i},18 May 2024"),
+        ("branch,when", "{i},2024-03-05 {at}", "{i},2024年5月18日"),
+        ("branch,when", "{code},2024", "01,2024"),
+        ("zip,amount", "{code},2024.5", '{i},"1,234.5"'),
     ],
 )
-def test_the_order_of_rows_changes_nothing(usual: str, last: str, tmp_path: Path) -> None:
+def test_the_order_of_rows_changes_nothing(names: str, usual: str, last: str, tmp_path: Path) -> None:
     rows = [
         f"n{i % 40},n{i * 7 % 41}," + usual.format(i=i % 9, code=10 + i % 9, at=f"0{i // 60}:{i % 60:02}")
         for i in range(397)
@@ -144,7 +146,7 @@ def test_the_order_of_rows_changes_nothing(usual: str, last: str, tmp_path: Path
     rows += [f"n{i},n40," + last.format(i=i) for i in range(3)]
     graphs = []
     for number, order in enumerate((rows, rows[::-1])):
-        (tmp_path / f"{number}.csv").write_text("\n".join(["from,to,branch,when", *order]))
+        (tmp_path / f"{number}.csv").write_text("\n".join([f"from,to,{names}", *order]))
         graph, notices = loaded(tmp_path / f"{number}.csv")
         pattern = None if graph.events is None else graph.events.dates
         graphs.append((graph.attribute_names, graph.attributes.tolist(), notices[1:4], pattern))
@@ -171,6 +173,11 @@ def test_a_header_below_and_currencies_in_other_letters(tmp_path: Path) -> None:
     assert "Left out 1 row like the header, first row 7." in notices
     assert graph.events is not None and graph.events.currencies == ("EUR",)
     assert not any("currencies" in notice for notice in notices)
+    (tmp_path / "b.csv").write_text(
+        "\n".join(["Von;An;Betrag", *["ann;bob;7,50 €", "cy;dan;8,50 €"] * 9, "Von;An;Betrag"])
+    )
+    graph, notices = loaded(tmp_path / "b.csv")
+    assert graph.n_nodes == 4 and "Left out 1 row like the header, first row 19." in notices
 
 
 def test_codes_with_leading_zeros_are_categories_in_every_format(tmp_path: Path) -> None:

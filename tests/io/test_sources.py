@@ -218,6 +218,9 @@ def test_folders_and_patterns_of_parquet_files(tmp_path: Path) -> None:
     EDGES.rename({"target": "to"}).write_parquet(folder / "year=2025" / "part-1.parquet")
     with pytest.raises(ValueError, match=r"its parts differ: column '(target|to)' is not in both"):
         load(folder, nodes=NODES)
+    (folder / "part-0.parquet").write_text("source,target")
+    with pytest.raises(ValueError, match=r"edges/part-0\.parquet: it is damaged, or not a Parquet file"):
+        load(folder, nodes=NODES)
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match="a folder without Parquet, Arrow, CSV or JSON Lines files"):
         load(tmp_path / "empty", nodes=NODES)

@@ -707,7 +707,7 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
         found.numbers[name] = rules.as_seconds(column)
     elif kind.is_temporal():
         _put_times(column, found, notices)
-    elif kind.is_integer() and is_code_name(name):
+    elif rules.are_code_numbers(column):
         if _put_categories(column, found, notices):
             notice(f"Column {name!r} holds ids or codes; they are read as categories.", notices)
     elif are_clocks(column):

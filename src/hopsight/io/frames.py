@@ -280,7 +280,7 @@ def _check_options(kind: str, options: Mapping[str, str]) -> None:
 def scan_parquet(files: Sequence[Path]) -> pl.LazyFrame:
     """Return the rows of Parquet files with the same columns; folders such as ``year=2024`` name another one."""
     if len(files) > 1:
-        _check_columns(files, [pl.scan_parquet(path, glob=False).collect_schema().names() for path in files])
+        _check_columns(files, lambda path: pl.scan_parquet(path, glob=False).collect_schema().names())
     return pl.scan_parquet(list(files), glob=False, hive_partitioning=len(files) > 1)
 
 
@@ -295,18 +295,22 @@ def _arrow(files: Sequence[Path]) -> pl.LazyFrame:
         streams.append(start == ARROW_STREAM)
     if not any(streams):
         if len(files) > 1:
-            _check_columns(files, [list(pl.read_ipc_schema(path)) for path in files])
+            _check_columns(files, lambda path: list(pl.read_ipc_schema(path)))
         return pl.scan_ipc([glob.escape(str(path)) for path in files], hive_partitioning=len(files) > 1)
-    frames = [
-        pl.read_ipc_stream(path) if stream else pl.read_ipc(path) for path, stream in zip(files, streams, strict=True)
-    ]
-    _check_columns(files, [frame.columns for frame in frames])
-    return pl.concat(frames).lazy()
+    frames = {
+        path: pl.read_ipc_stream(path) if stream else pl.read_ipc(path)
+        for path, stream in zip(files, streams, strict=True)
+    }
+    _check_columns(files, lambda path: frames[path].columns)
+    return pl.concat(frames.values()).lazy()
 
 
-def _check_columns(files: Sequence[Path], names: Sequence[Sequence[str]]) -> None:
-    for path, each in zip(files[1:], names[1:], strict=True):
-        check_parts(names[0], each, files[0].name, path.name)
+def _check_columns(files: Sequence[Path], names_of: Callable[[Path], Sequence[str]]) -> None:
+    names = []
+    for path in files:
+        with naming(path):  # the message names the file, not its folder
+            names.append(names_of(path))
+        check_parts(names[0], names[-1], files[0].name, path.name)
 
 
 def _chosen(tables: list[str], table: str | None, path: Path, noun: str) -> str:

@@ -64,6 +64,10 @@ def with_ids(
             first = int(again.arg_true()[0]) + 1
             notice(f"Left out {plural(int(again.sum()), 'row')} like the header, first row {first}.", notices)
             frame = frame.filter(~again)
+    for column in (frame[name] for name in names if frame[name].dtype == pl.String):
+        if len(rounded := column.filter(column.str.contains(r"^\s*[0-9](?:[.,][0-9]+)?E\+[0-9]+\s*$"))):
+            remedy = "which have lost digits in a spreadsheet; format the column as text there and export it again"
+            notice(f"Column {column.name!r} has ids such as {shortened(rounded[0])}, {remedy}.", notices)
     frame = frame.with_columns(as_ids(frame[name], typed=typed, exact=ours) for name in names)
     lacking = frame.select(pl.any_horizontal(pl.col(name).is_null() for name in names)).to_series()
     if not lacking.any():

@@ -110,7 +110,7 @@ def read_labels(
     """
     if isinstance(source, str) and source in graph.aside:
         return _of_column(graph.aside[source], source, graph, anomalous_value)
-    pairs = list(_pairs(source, graph, anomalous_value))
+    pairs = list(_pairs(source, graph, anomalous_value, notices))
     of_edges = bool(pairs) and isinstance(pairs[0][0], tuple)
     find, noun = (edge_position, "edge") if of_edges else (position_of, "node")
     places, words = [], []
@@ -292,11 +292,17 @@ def notice_one_kind(labels: Labels, notices: list[str] | None) -> None:
         notice(f"All labels are {word}: {remedy}. Until then the ranking is that without labels.", notices)
 
 
-def _pairs(source: Any, graph: AttributedGraph, anomalous_value: object) -> Iterable[tuple[Hashable, Any]]:
+def _pairs(
+    source: Any, graph: AttributedGraph, anomalous_value: object, notices: list[str] | None
+) -> Iterable[tuple[Hashable, Any]]:
     if isinstance(source, str | Path):
         if isinstance(source, str) and not Path(source).is_file():
             _refuse_column(source, graph)
-        return _columns(_table(source), str(source), graph, anomalous_value)
+        table = _table(source)
+        if "node" not in table.columns and any(_are_nodes([name], graph) for name in table.columns):
+            notice(f"{source} has no header; its first line is read as a case.", notices)
+            table = pl.DataFrame([table.columns], schema=table.schema, orient="row").vstack(table)
+        return _columns(table, str(source), graph, anomalous_value)
     heading = next((name for name in ("node", "source") if isinstance(source, Mapping) and name in source), None)
     is_table = heading is not None and not isinstance(source[heading], str)
     if is_table or hasattr(source, "columns"):

@@ -144,7 +144,7 @@ def plan_column(
         reason, how = _odd_lists(column), "vectors"
     elif is_row_id(column):
         reason = rules.ROW_ID
-    elif kind.is_integer() and is_code_name(name):
+    elif rules.are_code_numbers(column):
         is_coded, column, how = True, column.cast(pl.String), "text"
     elif kind == pl.String:
         how = "text"
@@ -474,9 +474,9 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
 
 
 def _are_values(words: pl.Series) -> bool:
-    """Return whether text holds dates or mostly numbers, with a comma instead of a point or not."""
-    numbers = words.str.strip_chars().str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
-    return is_time(words) or numbers.null_count() < len(words) / 2
+    """Return whether text holds dates or mostly numbers, as people write them."""
+    n_others = min(rules.text_numbers(words, kind).null_count() for kind in rules.WRITTEN)
+    return n_others < len(words) / 2 or is_time(words)
 
 
 def _are_sentences(words: pl.Series) -> bool:

@@ -114,6 +114,14 @@ def is_code_name(name: str) -> bool:
     return words[-1] in CODE_WORDS or (words[0] == "id" and len(words) > 1)
 
 
+def are_code_numbers(column: pl.Series) -> bool:
+    """Return whether whole numbers, as such or as text, are called like ids or codes: a file may be read either way."""
+    if column.dtype != pl.String or not is_code_name(column.name):
+        return column.dtype.is_integer() and is_code_name(column.name)
+    words = filled(column)
+    return len(words) > 0 and bool(words.str.contains(r"^[+-]?[0-9]+$").all())
+
+
 def is_event_name(name: str) -> bool:
     """Return whether a column is called like the number or the time of an event, which is no end of an edge.
 
@@ -160,24 +168,26 @@ _DATE = rf"^\s*({_YEAR})[-/](\d{{1,2}})[-/](\d{{1,2}})"
 _GERMAN_DATE = rf"^\s*(\d{{1,2}})\.(\d{{1,2}})\.({_YEAR})"
 _SLASHED_DATE = rf"^\s*(\d{{1,2}})/(\d{{1,2}})/({_YEAR}|\d{{2}})"
 SLASHED = {"day-first dates": "dmy", "month-first dates": "mdy"}  # 31/12/2024 and 12/31/2024
-_TIME = r"([01]?\d|2[0-4]):([0-5]\d)(?::((?:[0-5]\d|60)(?:\.\d+)?))?\s*([AaPp][Mm])?"
+_TIME = r"([01]?\d|2[0-4]):([0-5]\d)(?::((?:[0-5]\d|60)(?:\.\d+)?))?\s*([AaPp]\.?\s?[Mm]\b\.?)?"
 _CLOCK = rf"(?:[T ,]+{_TIME})?\s*(?:Z|UTC|GMT|([+-])(\d{{2}}):?(\d{{2}}))?(?:\s*\([A-Za-z ]+\))?\s*$"
+_NEW, _OLD = r"[0-3]\d", r"[4-9]\d"  # years 20.. and 19..: contracts end in the 2030s, few people were born before 1940
+_LAST_CENTURY = rf"^\s*\d{{1,2}}(?:/\d{{1,2}}/|\.\d\d\.|-[A-Za-z]{{3}}-)({_OLD})\b"
 _PLAIN = {  # forms that are written in another way before they are read
     r"^\s*(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]\s*": "${1}-${2}-${3} ",
     r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)": "${1}-${2}-${3}T${4}:${5}:${6}",  # of ISO 8601
     r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)": "${1}-${2}-${3}T${4}:${5}",
     r"^\s*(\d{4})\.(\d{1,2})\.(\d{1,2})": "${1}-${2}-${3}",  # 2024.05.31
     r"(:\d\d(?:\.\d+)?\s*[+-]\d\d)$": "${1}:00",  # of PostgreSQL
-    r"^\s*(\d\d\.\d\d)\.([0-6]\d)([ ,T]|$)": "${1}.20${2}${3}",  # 31.05.24
-    r"^\s*(\d\d\.\d\d)\.([7-9]\d)([ ,T]|$)": "${1}.19${2}${3}",
+    rf"^\s*(\d\d\.\d\d)\.({_NEW})([ ,T]|$)": "${1}.20${2}${3}",  # 31.05.24
+    rf"^\s*(\d\d\.\d\d)\.({_OLD})([ ,T]|$)": "${1}.19${2}${3}",
 }
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _REST = "(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"  # of the name of a month
 _WEEKDAY = r"(?i)^\s*(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
 _ENGLISH = {  # 31 May 2024, 31-May-2024, 31-May-24 and May 31, 2024
     rf"{_WEEKDAY}(\d{{1,2}})[ -]+({'|'.join(_MONTHS)}){_REST}\.?[ ,-]+(\d{{4}})": "${1}.#${2}#.${3}",
-    rf"(?i)^\s*(\d{{1,2}})-({'|'.join(_MONTHS)})-([0-6]\d)\b": "${1}.#${2}#.20${3}",
-    rf"(?i)^\s*(\d{{1,2}})-({'|'.join(_MONTHS)})-([7-9]\d)\b": "${1}.#${2}#.19${3}",
+    rf"(?i)^\s*(\d{{1,2}})-({'|'.join(_MONTHS)})-({_NEW})\b": "${1}.#${2}#.20${3}",
+    rf"(?i)^\s*(\d{{1,2}})-({'|'.join(_MONTHS)})-({_OLD})\b": "${1}.#${2}#.19${3}",
     rf"{_WEEKDAY}({'|'.join(_MONTHS)}){_REST}\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})": "${2}.#${1}#.${3}",
 }
 _ANY_DATE = "|".join([r"^\s*(?:\d{4}[-/.]|\d{1,2}\.)\d{1,2}[-/.]\d", *[*_PLAIN][:3], *_ENGLISH])
@@ -401,13 +411,13 @@ def _seconds(words: pl.Series, pattern: str, order: str) -> pl.Series:
         return found if default is None else found.fill_null(default)
 
     year, month, day = (group(order.index(part) + 1, None).cast(pl.Int32) for part in "ymd")
-    year = pl.when(year < 70).then(year + 2000).when(year < 100).then(year + 1900).otherwise(year)
+    year = pl.when(year < 40).then(year + 2000).when(year < 100).then(year + 1900).otherwise(year)
     right = month.is_between(1, 12)
     first = pl.date(year, pl.when(right).then(month).otherwise(1), 1)
     right &= day.is_between(1, first.dt.month_end().dt.day())
     offset = (group(9) * 3600.0 + group(10) * 60.0) * pl.when(pl.col("8") == "-").then(-1.0).otherwise(1.0)
-    half = pl.col("7").str.to_lowercase()
-    hour = pl.when(half.is_null()).then(group(4)).otherwise(group(4) % 12 + pl.when(half == "pm").then(12).otherwise(0))
+    half = pl.col("7").str.to_lowercase().str.head(1)
+    hour = pl.when(half.is_null()).then(group(4)).otherwise(group(4) % 12 + pl.when(half == "p").then(12).otherwise(0))
     clock = hour * 3600.0 + group(5) * 60.0 + group(6)
     days = first.cast(pl.Int32).cast(pl.Float64) + day - 1
     found = pl.when(right & (clock <= SECONDS_PER_DAY)).then(days * SECONDS_PER_DAY + clock - offset)
@@ -441,11 +451,12 @@ def plain_numbers(words: pl.Series) -> pl.Series:
     """Return written numbers without currency, percent sign and parentheses; separators remain.
 
     >>> import polars as pl
-    >>> plain_numbers(pl.Series(["$1,234.50", "(5,00) €", "-$7", "12%", "3.5-", "50.-"])).to_list()
-    ['1,234.50', '-5,00', '-7', '12', '-3.5', '50']
+    >>> plain_numbers(pl.Series(["$1,234.50", "(5,00) €", "-$7", "\u22128", "12%", "3.5-", "50.-"])).to_list()
+    ['1,234.50', '-5,00', '-7', '-8', '12', '-3.5', '50']
     """
     return (
-        words.str.replace(r"[.,][-–—]+$", "")  # 50.- in Switzerland
+        words.str.replace_all("\u2212", "-", literal=True)  # a minus sign
+        .str.replace(r"[.,][-–—]+$", "")  # 50.- in Switzerland
         .str.replace_all(_AROUND, "")
         .str.replace(_SIGNED_MONEY, "$1")
         .str.replace(rf"^\((?:{_MONEY})?\s*(.+?)\s*(?:{_MONEY})?\)$", "-$1")
@@ -623,6 +634,9 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
             )
     wrong = column.str.strip_chars().is_in(words.filter(~fits[best]).implode())
     settle_wrong(column, wrong.fill_null(False), NOUNS.get(best, "number"), notices)
+    if is_dates(best) and len(old := words.filter(fits[best] & words.str.contains(_LAST_CENTURY))):
+        year = f"19{old.str.extract(_LAST_CENTURY)[0]}"
+        notice(f"Column {name!r}: read {shortened(old[0])} as {year}; two-digit years are from 1940 to 2039.", notices)
     return best
 
 
@@ -689,9 +703,10 @@ def notice_written(column: pl.Series, kind: str, notices: list[str] | None) -> N
     """Say how numbers of a text column are read that are not written as programs write them."""
     if kind in WRITTEN:
         words = filled(column)
-        first = words.filter(words.cast(pl.Float64, strict=False).is_null()).head(1)
-        number = as_numbers(first, WRITTEN[kind])[0]
-        notice(f"Column {column.name!r}: read {shortened(first[0])} as {number:.12g}.", notices)
+        words = words.filter(words.cast(pl.Float64, strict=False).is_null())
+        numbers = as_numbers(words, WRITTEN[kind])
+        first = int(numbers.is_not_null().arg_true()[0])
+        notice(f"Column {column.name!r}: read {shortened(words[first])} as {numbers[first]:.12g}.", notices)
 
 
 def text_numbers(column: pl.Series, kind: str) -> pl.Series:

@@ -413,6 +413,9 @@ class NodeRows:
             lists |= {key: [getattr(given, key)] for key in ("label", "type", "name")}
             for key, chosen in lists.items():
                 for name in chosen:
+                    if of_edges and key in ("ignore", "category") and name not in table.names:
+                        near = suggest(name, [*names, *of_edges])
+                        raise Refusal(key, f"names the column {name!r}, which neither table has{near}")
                     check_column(_option(where, key), name, names)
             if not where and learn_from not in of_edges:
                 check_column("learn_from", learn_from, [*names, *of_edges])

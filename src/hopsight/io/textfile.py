@@ -374,7 +374,7 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
         return all(_YEAR.fullmatch(cell) for cell in above) and len(above) > 1
     if not all(cell.strip() for cell in first):
         return True
-    below = {cell for row in rest for cell in row[:2]}
+    below = {cell for row in (rest if rest[0] == first else others) for cell in row[:2]}  # edges may repeat at once
     return not any(cell in below for cell in first[:2])
 
 
