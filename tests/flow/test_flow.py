@@ -77,6 +77,13 @@ def test_what_comes_in_and_goes_out_within_three_days_passes_through() -> None:
     assert not np.nan_to_num(nothing).any()
 
 
+def test_three_days_of_a_short_record_are_whole_hours() -> None:
+    """A record of 21.5 days has thirty days of 17.2 hours; three of them are 51 whole hours, as words say it."""
+    times = np.array([0.0, 21.5 * DAY]) + 1.7e9
+    flow = Flow.fit(Events(np.array([0, 1]), np.array([1, 0]), np.ones(2), times), 2)
+    assert 3.0 * flow.usual.day[0] == pytest.approx(51 * 3600.0)
+
+
 def test_a_burst_is_told_by_its_shortest_time_and_by_the_amounts_that_are_known() -> None:
     """Twelve strangers within three hours, every other amount unknown; two old ones and a stranger in the same week."""
     night = [(0, 10 + k, 300.0 + k if k % 2 else np.nan, 50.0 + k / 100.0) for k in range(12)]

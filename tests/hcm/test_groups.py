@@ -11,7 +11,7 @@ from hopsight.canonical import Context
 from hopsight.datasets.textbook import make_textbook
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.groups import LEAST_SIDE, find_groups, sharing_groups
+from hopsight.hcm.groups import LEAST_SIDE, all_groups, find_groups, sharing_groups
 from toys import quick
 
 
@@ -50,6 +50,12 @@ def test_only_suspects_are_members() -> None:
     suspects = np.array([True, True, True, False, True])
     assert groups_of(clique(0, 1, 2, 3, 4), 5, suspects=suspects) == [([4, 2, 1, 0], 1.0, 1.75)]
     assert groups_of(clique(0, 1, 2, 3), 4, suspects=np.zeros(4, dtype=bool)) == []
+
+
+def test_what_most_nodes_have_makes_no_group() -> None:
+    edges, side = np.array(clique(0, 1, 2, 3)).T, {"lockstep": np.ones(6)}
+    found = [all_groups(edges, side, {"lockstep": 1.0 * (np.arange(n) < 4)}, {"lockstep": 0.5}, None) for n in (8, 7)]
+    assert [len(each) for each in found] == [1, 0]  # four of eight, four of seven
 
 
 def test_familiar_edges_hold_no_group_together_but_count_as_density() -> None:

@@ -223,6 +223,29 @@ def test_columns_and_rows_in_any_order_give_the_training_scores(
     assert main(["score", str(out), str(edges), *common, str(turned), "--out", str(new)]) == 2
 
 
+@pytest.mark.parametrize(("currencies", "reads"), [("EEJ", "EUR"), ("JJE", "EUR"), ("E", "EUR"), ("J", None)])
+def test_next_month_may_have_another_mix_of_currencies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], currencies: str, reads: str | None
+) -> None:
+    for month, mix in (("may", "EEJ"), ("june", currencies)):
+        rows = {"from": [f"a{i % 23}" for i in range(200)], "to": [f"a{(i * i + 3 * i + 1) % 23}" for i in range(200)]}
+        codes = [{"E": "EUR", "J": "JPY"}[mix[i % len(mix)]] for i in range(200)]
+        amounts = [(1 + i * 7 % 90) * (1 if code == "EUR" else 150) for i, code in enumerate(codes)]
+        pl.DataFrame(rows | {"amount": amounts, "currency": codes}).write_csv(tmp_path / f"{month}.csv")
+    run, new = tmp_path / "run", tmp_path / "new"
+    assert main(["detect", str(tmp_path / "may.csv"), "--out", str(run), "--set", "networks=false"]) == 0
+    code = main(["score", str(run), str(tmp_path / "june.csv"), "--out", str(new)])
+    if reads is None:
+        assert code == 2 and "its amounts are in JPY; if some are in EUR" in capsys.readouterr().err
+    else:
+        assert f"amount in {reads} sent, median" in load(new / "graph.npz").attribute_names
+    (tmp_path / "elsewhere").mkdir()
+    (run / "model").rename(tmp_path / "elsewhere" / "model")
+    capsys.readouterr()
+    main(["score", str(tmp_path / "elsewhere" / "model"), str(tmp_path / "may.csv"), "--out", str(tmp_path / "3")])
+    assert "This model does not say how its tables were read" in capsys.readouterr().err
+
+
 def test_a_model_that_cannot_judge_new_graphs_says_so(saved_graph: Path, tmp_path: Path) -> None:
     detect(Request(source=Source(path=str(saved_graph)), detector="radar"), tmp_path / "run")
     with pytest.raises(ValueError, match="can only judge the graph it was fitted on"):

@@ -849,6 +849,11 @@ class CrossHCM(Detector):
         return NodeFeatures(degrees=degrees, deviation=deviation, residual=residual, flow=flow, **of_edges)
 
     @property
+    def least_evidence_(self) -> dict[str, float]:
+        """How much evidence of each kind the members of a group have at least."""
+        return dict(zip(evidence_of(self), self.kind_thresholds_, strict=True))  # a saved model has another order
+
+    @property
     def groups_(self) -> list[Group]:
         """Return the groups of nodes with significant evidence of a kind (:mod:`hopsight.hcm.groups`)."""
         graph = vars(self).get("graph_")
@@ -859,7 +864,7 @@ class CrossHCM(Detector):
             return groups
         edges = EdgeFeatures(self.edge_hop_, self.edge_surprise_, self.edge_dissimilarity_)
         sides = {"ring": self.edge_baseline_.strangeness(edges), "lockstep": self.edge_baseline_.alikeness(edges)}
-        least = dict(zip(evidence_of(self), self.kind_thresholds_, strict=True))  # a saved model has another order
+        least = self.least_evidence_
         names = None if graph is None else graph.node_ids
         found = all_groups(self.edge_index_, sides, self.evidence_, least, names)
         if (

@@ -24,6 +24,7 @@ BoolArray = NDArray[np.bool_]
 
 TRIANGLES = 2  # that each edge of a group closes; single triangles of suspects, and chains of them, occur by chance
 N_LISTED, N_NAMED = 20, 6  # groups, and members of each, in a notebook
+COMMON = 0.5  # share of nodes
 LEAST_SIDE = 0.25  # strangeness (or alikeness) of an edge that may hold a group together
 PASSING = 3.0  # evidence of pass_through that one ordinary node in a thousand has
 LEAST_AROUND = 3  # suspects around one node of another type
@@ -98,10 +99,19 @@ def all_groups(
     names: NDArray[Any] | None,
 ) -> GroupList:
     """Return the groups of every kind that has sides, among the nodes whose evidence of that kind exceeds the least."""
-    groups = GroupList(names=names)
+    groups, common = GroupList(names=names), common_kinds(evidence, least)
     for kind, side in sides.items():
-        groups += find_groups(kind, edges, side, evidence[kind], evidence[kind] > least[kind])
+        if kind not in common:
+            groups += find_groups(kind, edges, side, evidence[kind], evidence[kind] > least[kind])
     return groups
+
+
+def common_kinds(evidence: Mapping[str, FloatArray], least: Mapping[str, float]) -> list[str]:
+    """Return the kinds of evidence that most nodes have more of than the least, so that it distinguishes none.
+
+    That happens in a graph unlike the one of the fit.
+    """
+    return [kind for kind in evidence if kind in least and (evidence[kind] > least[kind]).mean() > COMMON]
 
 
 def by_id(groups: GroupList, evidence: Mapping[str, FloatArray], graph: AttributedGraph) -> GroupList:

@@ -24,6 +24,7 @@ from hopsight.checks import Refusal, check_choice, check_count, option, plural, 
 from hopsight.detectors.predict import ranked_threshold
 from hopsight.detectors.table import weighted, weights_of
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.groups import common_kinds
 from hopsight.io.derive import currency_of
 from hopsight.io.notices import collected, notice
 from hopsight.io.sources import TABLE_SUFFIXES
@@ -292,6 +293,9 @@ def score(
             notice(NEW_HERE, None)
         with stages.stage("score"):
             judged = model.judge(graph)
+        if common := common_kinds(getattr(judged, "evidence_", {}), getattr(judged, "least_evidence_", {})):
+            many = f"Most nodes have evidence that was rare at the fit ({', '.join(common)})"
+            notice(f"{many}: this graph is unlike that of the fit, so fit a new model.", None)
         record = record_of(source, graph, judged, scored=True) | {
             "command": "score",
             "model": str(model_path.resolve()),
