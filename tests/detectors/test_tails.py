@@ -16,7 +16,6 @@ from hopsight.detectors.tails import (
     fit_tail,
     flag_limit,
     group_limit,
-    tail_probability,
 )
 
 
@@ -84,17 +83,21 @@ def test_the_tail_of_scores_is_a_mean_of_generalized_pareto_tails() -> None:
 
 
 def test_p_values_of_exponential_scores_are_about_right(rng: np.random.Generator) -> None:
-    p = tail_probability(rng.exponential(size=100_000))
+    scores = rng.exponential(size=100_000)
+    tail = ScoreTail.fit(Ordered(scores))
+    assert tail is not None
+    p = tail.chance(scores)
     for level in (0.2, 0.1, 0.01, 0.001):
         assert 0.5 * level < (p <= level).mean() < 1.1 * level  # rather too few than too many
-    assert tail_probability(np.append(rng.exponential(size=100), np.nan))[-1] == 1.0
 
 
 def test_how_high_the_top_is_does_not_move_the_tail(rng: np.random.Generator) -> None:
     """Anomalies are among the upper 7% of the scores: they count as high, but not as how high."""
     scores = np.sort(rng.exponential(size=1_000))
     higher = np.append(scores[:930], scores[930:] + 50.0)
-    np.testing.assert_array_equal(tail_probability(higher)[:930], tail_probability(scores)[:930])
+    one, other = (ScoreTail.fit(Ordered(each)) for each in (higher, scores))
+    assert one is not None and other is not None
+    np.testing.assert_array_equal(one.chance(scores[:930]), other.chance(scores[:930]))
 
 
 NOISE: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
@@ -147,4 +150,4 @@ def test_nothing_is_flagged_among_few_or_equal_scores(values: list[float]) -> No
     scores = np.array(values)
     assert not (scores > flag_limit(Ordered(scores), 0.1)).any()
     assert not (scores > group_limit(Ordered(scores), 0.1)).any()
-    assert (tail_probability(scores) == 1.0).all()
+    assert ScoreTail.fit(Ordered(scores)) is None

@@ -243,12 +243,6 @@ def group_limit(order: Order, false_alarms: float) -> float:
     return tail.score_at(float((false_alarms / (RELATED * order.n_values)) ** (1.0 / 3.0)))
 
 
-def tail_probability(values: FloatArray) -> FloatArray:
-    """Return how likely an ordinary node has a value as high; 1 for NaN, and for all of too few values."""
-    tail = ScoreTail.fit(Ordered(values))
-    return np.ones(values.size) if tail is None else tail.chance(np.nan_to_num(values, nan=-np.inf))
-
-
 def _highest(order: Order) -> float:
     return float(order.at(np.array([order.n_values - 1]))[0]) if order.n_values else 0.0
 
