@@ -303,6 +303,9 @@ def test_a_second_time_is_not_summed_and_a_footer_is_no_edge(tmp_path: Path) -> 
     graph, notices = loaded(path)
     assert graph.node_ids.tolist() == PEOPLE
     assert "Left out the last row, 'EOF' and '12 records', which has no other cell." in notices
+    path.write_text(path.read_text().replace("EOF|12 records", "End of report|||"))
+    assert any(each.startswith("Left out 1 row without a node id") for each in loaded(path)[1])
+    path.write_text(path.read_text().replace("End of report|||", "EOF|12 records"))
     rows = [f"{i}|{PEOPLE[i % 5]}|{PEOPLE[i % 5 + 1]}" for i in range(7, 27)]
     (total := tmp_path / "b.csv").write_text("\n".join(["Nº|from|to", *rows, "TOTAL||"]))
     said = ["Left out 1 row without a node id, first row 21.", "Column 'Nº' only identifies rows and is left out."]

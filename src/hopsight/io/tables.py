@@ -734,6 +734,8 @@ def _without_footer(rows: pl.DataFrame, ends: Sequence[str], notices: list[str] 
     if not bare[-1] or bare.sum() > 1:
         return rows
     last, known = rows.row(-1, named=True), rows.head(-1)
+    if None in (last[name] for name in ends):
+        return rows  # left out for want of an id
     if any((known[name] == last[end]).any() for name in ends for end in ends if known.schema[name] == rows.schema[end]):
         return rows
     words = " and ".join(shortened(rows[name][-1]) for name in ends)
