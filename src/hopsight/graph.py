@@ -85,6 +85,9 @@ class AttributedGraph:
     derivation
         What the last columns of ``attributes`` were derived from, if they were derived from the edges
         (:class:`hopsight.io.derive.Derivation`).
+    filled
+        By the name of an attribute, the positions of nodes whose cell is empty: what ``attributes`` have there is
+        filled in, and nothing to tell.
     left_out
         Derived columns that ``attributes`` lack because they say nothing more about these nodes: by their names, the
         one value that all nodes have, or the name of the column with the same values.
@@ -126,6 +129,7 @@ class AttributedGraph:
     rank_unknown: bool = False
     events: Any = None
     derivation: Any = None
+    filled: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     left_out: Mapping[str, str | float] = field(default_factory=dict)
     aside: Mapping[str, Aside] = field(default_factory=dict)
     edge_relation: Any = None

@@ -138,7 +138,7 @@ def test_rings_and_lockstep_are_explained_by_the_other_nodes(
     neighbors = {each.node for each in reasons.neighbors}
     assert set(reasons.companions.nodes) <= neighbors
     assert reasons.unusual.startswith(f"Its edges close triangles of {words} with ")
-    changed.kind_thresholds_ = np.full(len(KINDS), -1.0)  # all are suspects
+    changed.kind_thresholds_ = np.full(len(KINDS), np.median(changed.evidence_[kind]))  # half are suspects
     group = next(group for group in changed.groups_ if group.kind == kind)
     node = int(group.members[0])
     reasons = explain(changed, f"p{node}")

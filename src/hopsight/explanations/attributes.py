@@ -63,7 +63,7 @@ class Places:
 class AttributeComparison:
     """Compares nodes of one graph with their neighbors and with all nodes, computing what they share once.
 
-    Nodes without a row in the node table have no values to compare with: theirs are filled in.
+    Nodes without a row in the node table, and those with an empty cell, have no value to compare with.
     """
 
     def __init__(self, graph: AttributedGraph) -> None:
@@ -72,6 +72,8 @@ class AttributeComparison:
         self.spread = edge_spread(graph)
         self._categories = category_columns(graph)
         self._columns: dict[int, Places] = {}
+        places = {name: column for column, name in enumerate(graph.attribute_names)}
+        self._filled = {places[name]: rows for name, rows in graph.filled.items() if name in places}
 
     def gaps(self, node: int, others: IntArray, top: int) -> tuple[AttributeGap, ...]:
         """Return the attributes in which a node differs most from others, largest difference first.
@@ -89,6 +91,9 @@ class AttributeComparison:
         categories = self._categories_of(own, others)
         for chosen, (columns, shares) in categories.items():
             difference[[column for column in columns if column != chosen or not shares.any()]] = 0
+        for column, rows in self._filled.items():
+            if node in rows or np.isin(others, rows).all():
+                difference[column] = 0
         order = np.argsort(-np.abs(difference), kind="stable")[:top]
         order = order[difference[order] != 0]
         found = {column: self._category(column, *category) for column, category in categories.items()}
@@ -104,6 +109,8 @@ class AttributeComparison:
         for column, values in enumerate(rows.T):  # all nodes at once, which is quicker
             below[:, column] = self._places(column).below(values)
             above[:, column] = self._places(column).above(values)
+        for column, filled in self._filled.items():
+            below[np.isin(positions, filled), column] = above[np.isin(positions, filled), column] = 0
         for own, lower, higher in zip(rows, below, above, strict=True):
             yield self._numbers(own, lower, higher, top)
 
@@ -117,18 +124,19 @@ class AttributeComparison:
     ) -> Iterator[AttributeGap]:
         X = self.graph.attributes
         theirs = _dense(_block(X, others, order))  # (k, top)
-        low, median, high = np.quantile(theirs, (0.1, 0.5, 0.9), axis=0, method="nearest")  # so that counts are whole
-        binary = np.isin(theirs, (0, 1)).all(axis=0) & np.isin(own[order], (0, 1))
-        for i, column in enumerate(order.tolist()):
+        for values, column in zip(theirs.T, order.tolist(), strict=True):
+            if column in self._filled:
+                values = values[~np.isin(others, self._filled[column])]
+            low, median, high = np.quantile(values, (0.1, 0.5, 0.9), method="nearest")  # so that counts are whole
             yield AttributeGap(
                 name=self.graph.attribute_names[column],
                 value=float(own[column]),
-                low=float(low[i]),
-                median=float(median[i]),
-                high=float(high[i]),
+                low=float(low),
+                median=float(median),
+                high=float(high),
                 difference=float(difference[column]),
                 percentile=self._percentile(column, own[column]),
-                share=float(theirs[:, i].mean()) if binary[i] else None,
+                share=float(values.mean()) if np.isin(np.append(values, own[column]), (0, 1)).all() else None,
                 category=categories.get(column),
             )
 
@@ -159,7 +167,8 @@ class AttributeComparison:
     def _numbers(self, own: FloatArray, below: FloatArray, above: FloatArray, top: int) -> tuple[OwnValue, ...]:
         """Return the unusual values of a node, given how many nodes have lower and higher ones."""
         binary, mean, spread, categories = self._usual
-        n = self._rows.shape[0]
+        n = np.full(own.size, self._rows.shape[0])  # nodes with a value, per column
+        n[[*self._filled]] = [self._places(column).size for column in self._filled]
         same = (n - below - above) / n
         tail = np.minimum(1.0, 2 * np.minimum(n - below, n - above) / n)
         tail[binary] = np.where(same < 0.5, same, 1.0)[binary]
@@ -178,11 +187,11 @@ class AttributeComparison:
                 continue
             name, value, share = self.graph.attribute_names[column], float(own[column]), float(same[column])
             if column not in chosen and not binary[column]:
-                lower, higher = (float(100 * count[column] / n) for count in (below, above))
+                lower, higher = (float(100 * count[column] / n[column]) for count in (below, above))
                 found.append(OwnValue(name, value, lower, higher, usual=self._places(column).median))
                 continue
             category, equals, its_value = name.partition("=")
-            unique = bool(n - below[column] - above[column] <= 1)
+            unique = bool(n[column] - below[column] - above[column] <= 1)
             if equals and value == 1:
                 found.append(OwnValue(category, its_value, share=share, unique=unique))
             else:
@@ -211,16 +220,24 @@ class AttributeComparison:
     def _places(self, column: int) -> Places:
         """Return the values of one column of a dense matrix, sorted when they are first asked for."""
         if column not in self._columns:
-            self._columns[column] = Places(self._rows[:, column])
+            filled = self._filled.get(column)
+            rows = slice(None) if filled is None else ~np.isin(self._compared_nodes, filled)
+            self._columns[column] = Places(self._rows[rows, column])
         return self._columns[column]
 
     @cached_property
+    def _compared_nodes(self) -> IntArray:
+        """The nodes that others are compared with: all that have values, or an even sample of a large dense matrix."""
+        graph, known = self.graph, self.graph.known
+        nodes = np.arange(graph.n_nodes) if known is None else np.flatnonzero(known)
+        most = max(1, MAX_COMPARED_VALUES // max(1, graph.n_attributes))
+        return nodes if self.sparse else nodes[:: max(1, math.ceil(nodes.size / most))]
+
+    @cached_property
     def _rows(self) -> Any:
-        """The rows that nodes are compared with: all that have values, or an even sample of a large dense matrix."""
-        known = self.graph.known
-        n, width = self.graph.n_nodes if known is None else int(known.sum()), self.graph.n_attributes
-        step = 1 if self.sparse else max(1, math.ceil(n / max(1, MAX_COMPARED_VALUES // max(1, width))))
-        return self.graph.attributes[slice(None, None, step) if known is None else np.flatnonzero(known)[::step]]
+        """Their attributes."""
+        is_all = self._compared_nodes.size == self.graph.n_nodes
+        return self.graph.attributes if is_all else self.graph.attributes[self._compared_nodes]
 
     @cached_property
     def _usual(self) -> tuple[NDArray[np.bool_], FloatArray, FloatArray, list[IntArray]]:

@@ -122,7 +122,8 @@ def _shared(graph: AttributedGraph, node: int) -> list[str]:
         names = ", ".join([*map(str, graph.node_ids[rare[:MOST_NAMES]].tolist()), *["…"][: len(rare) > MOST_NAMES]])
         if len(rare) < len(partners):
             names = f"{kind} {context.others[some[0]]} with {len(rare):,}: {names}"
-        found.append(printable(f"{_of_type(some.size, kind)} with {_of_type(len(partners), mine)} ({names})"))
+        what = f"{kind} {context.others[some[0]]}" if some.size == 1 else _of_type(some.size, kind)
+        found.append(printable(f"{what} with {_of_type(len(partners), mine)} ({names})"))
     return found
 
 

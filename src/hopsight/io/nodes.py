@@ -68,6 +68,7 @@ def encode(
     category: Collection[str] = (),
     types: Sequence[str] | None = None,
     ours: bool = False,
+    filled: dict[str, NDArray[Any]] | None = None,
     notices: list[str] | None = None,
 ) -> tuple[Any, list[str]]:
     """Return the attribute matrix made from table columns, and the name of each attribute.
@@ -88,6 +89,8 @@ def encode(
         The type of each node, if there are several: empty cells are filled with the mean of the node's own type.
     ours
         Whether hopsight wrote the table, so that numbers are attributes whatever their column is called.
+    filled
+        Receives the rows whose cells are filled, by the name of the attribute.
 
     Returns
     -------
@@ -115,6 +118,10 @@ def encode(
         if plan is not None:
             plans.append(plan)
             blocks.append(_compact(encode_column(column, plan, types)))
+            if plan.n_empty and plan.fill and filled is not None:
+                own = (name for name in plan.names if not name.endswith(f"={MISSING_CATEGORY}"))
+                empty = [numbers.is_null().arg_true().to_numpy() for numbers in _numbers(column, plan.how)]
+                filled |= {name: rows for name, rows in zip(own, empty, strict=True) if rows.size}
     notice_filled(plans, missing, notices, typed=types is not None)
     return _assemble(blocks, n_rows) if blocks else np.zeros((n_rows, 0)), [
         name for plan in plans for name in plan.names
@@ -417,13 +424,14 @@ def node_fields(
     (['age'], [0, 1])
     """
     fields, used = node_roles(names, column, n_nodes, category=category, ours=ours, notices=notices, **roles)
+    filled: dict[str, NDArray[Any]] = {}
     attributes, words = encode(
         (column(name) for name in used), n_nodes, missing=missing, category=category, types=fields.get("node_types"),
-        ours=ours, notices=notices,
+        ours=ours, filled=filled, notices=notices,
     )  # fmt: skip
     if not words and not may_lack:
         raise ValueError(NO_ATTRIBUTES)
-    return fields | ({"attributes": attributes, "attribute_names": words} if words else {})
+    return fields | ({"attributes": attributes, "attribute_names": words, "filled": filled} if words else {})
 
 
 def with_unknown(

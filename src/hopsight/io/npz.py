@@ -20,6 +20,7 @@
 | ``derived_source``, ``_target``, ``_place``, ``_directed`` | the rows that attributes were derived from |
 | ``derived_numbers``, ``_times``, ``_categories`` | their columns; a category has the numbers of its words |
 | ``derived_numbers_names_text``, ``derived_words_text``, ``_kinds_text``, … | names and words of these |
+| ``filled_text``, ``_offsets``, ``filled_0``, … | attributes with empty cells, and the nodes of each |
 | ``left_out_text``, ``left_out_same_text``, ``left_out_value``, ``_offsets`` | derived columns that were left out |
 | ``hopsight_graph`` | version of this layout |
 
@@ -112,6 +113,7 @@ def read_npz(path: Path) -> AttributedGraph:
             name=arrays["name_text"].tobytes().decode() if "name_text" in arrays else path.stem,
             events=_events(arrays),
             derivation=_derivation(arrays, n_nodes),
+            filled=_filled(arrays, n_nodes),
             left_out=_left_out(arrays),
         )
         if graph.edge_relation is not None and not np.array_equal(graph.edges, edges):
@@ -156,6 +158,9 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
     if graph.derivation is not None:
         found, words = _derived_arrays(graph.derivation)
         arrays, texts = arrays | found, texts | words
+    for number, rows in enumerate(graph.filled.values()):
+        arrays[f"filled_{number}"] = rows.astype(np.int64)
+    texts["filled"] = list(graph.filled)
     same = [each if isinstance(each, str) else "" for each in graph.left_out.values()]
     texts |= {"left_out": list(graph.left_out), "left_out_same": same}
     arrays["left_out_value"] = np.array([0.0 if isinstance(each, str) else each for each in graph.left_out.values()])
@@ -292,6 +297,15 @@ def _derivation(arrays: Arrays, n_nodes: int) -> Any:
         bool(arrays.get("derived_directed", np.True_)),
     )  # fmt: skip
     return Derivation(rows, arrays["derived_place"], tuple(words["kinds"]), tuple(words["names"]))
+
+
+def _filled(arrays: Arrays, n_nodes: int) -> dict[str, NDArray[Any]]:
+    """Return the nodes with an empty cell by the name of the attribute, as :func:`write_npz` wrote them."""
+    names = _all_names(arrays, "filled")
+    found = {name: arrays.get(f"filled_{number}", np.zeros(0)) for number, name in enumerate(names)}
+    if any(each.ndim != 1 or not each.size or each.min() < 0 or each.max() >= n_nodes for each in found.values()):
+        raise ValueError("its empty cells belong to nodes that do not exist")
+    return found
 
 
 def _left_out(arrays: Arrays) -> dict[str, str | float]:

@@ -221,7 +221,9 @@ def read_several(
     for name, table in given.edges.items():
         with _settings_of(f"edges.{name}", table):
             found_ends = joins.ends(name, table, NamedNotices(name, notices))
-            rows[name] = Rows.read(found_ends, NamedNotices(name, notices), where=f"edges.{name}")
+            rows[name] = Rows.read(
+                found_ends, NamedNotices(name, notices), where=f"edges.{name}", learn_from=learn_from
+            )
         types[name] = joins.types(name, found_ends, rows[name])
     found: dict[str, NodeRows] = {}
     places: dict[tuple[str, int], Any] = {}  # the ends of each relation, as positions among the nodes of their types
@@ -404,7 +406,7 @@ class NodeRows:
             table = open_table(place, notices=notices)
             check_column(_option(where, "id"), given.id, table.names)
             is_prefixed = sides is not None and sides.prefixed
-            id_name = given.id or _find_joining(table, () if is_prefixed else ends, notices)
+            id_name = given.id or find_joining(table, () if is_prefixed else ends, notices)
             names = [name for name in table.names if name != id_name]
             lists = {
                 key: [name for name in getattr(given, key) or () if name in names or name not in of_edges]
@@ -502,7 +504,7 @@ def _with_summaries(
         names += [called[words[at]] for at in chosen]
         left_out |= {called[word]: called[other] if isinstance(other, str) else other for word, other in same.items()}
     fields: dict[str, Any] = {
-        key: rows.fields[key] for key in ("labels", "node_names", "known", "aside") if key in rows.fields
+        key: rows.fields[key] for key in ("labels", "node_names", "known", "aside", "filled") if key in rows.fields
     } | {"left_out": left_out}
     if names:
         fields |= {"attributes": np.hstack(blocks), "attribute_names": distinct(names)}
@@ -771,7 +773,7 @@ def _check_without_nodes(given: NodeTable) -> None:
             raise Refusal(_option("", key), none)
 
 
-def _find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | None) -> str:
+def find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | None) -> str:
     """Return the column with the node ids: the one called so, unless few ids of the edges are in it and more elsewhere.
 
     A column of customers and one of accounts may both be called ids; the edges say which one is meant.

@@ -79,6 +79,11 @@ def typed_graph(nodes: Mapping[str, Nodes], relations: Sequence[Relation], name:
     if all(each.time is not None for each in relations):
         found["edge_time"] = np.concatenate([each.time for each in relations])
     found["events"] = _events(relations, starts)
+    found["filled"] = {
+        f"{kind}.{name}": rows + starts[kind]
+        for kind, each in nodes.items()
+        for name, rows in each.fields.get("filled", {}).items()
+    }
     found["left_out"] = {
         f"{kind}.{name}": f"{kind}.{same}" if isinstance(same, str) else same
         for kind, each in nodes.items()
@@ -323,6 +328,11 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
         rank_unknown=graph.rank_unknown,
         context=context.checked(rows.size).rows(np.argsort(at)),
         events=_events_within(graph, rows),
+        filled={
+            name.removeprefix(f"{kind}."): np.searchsorted(rows, each)
+            for name, each in graph.filled.items()
+            if name.startswith(f"{kind}.")
+        },
         left_out={
             name.removeprefix(f"{kind}."): same.removeprefix(f"{kind}.") if isinstance(same, str) else same
             for name, same in graph.left_out.items()

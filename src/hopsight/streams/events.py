@@ -49,7 +49,7 @@ from hopsight.io.rules import (
     without_ignored,
 )
 from hopsight.io.sources import reading
-from hopsight.io.tables import find_id, read_tables
+from hopsight.io.tables import find_id, find_joining, read_tables
 from hopsight.preprocess import AttributeTransform
 from hopsight.streams.memory import N_ATTRIBUTES
 from hopsight.streams.times import ISO, NO_EVENTS, PLAIN, as_numbers, as_seconds, time_form, time_pattern
@@ -84,6 +84,7 @@ class Columns:
     category: Sequence[str] = ()  # columns that hold neither times nor amounts
     of_nodes: Sequence[str] = ()  # columns of the node table, which options may name as well
     clock: str | None = None  # the column of times of day beside days without them
+    node_id: str | None = None  # the column of the node table with the ids of the events
 
     @property
     def as_text(self) -> list[str]:
@@ -483,21 +484,40 @@ def _key(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(errors="replace"), digest_size=8).digest(), "little") | 1
 
 
+def joining_column(path: Path, events: SortedEvents) -> str:
+    """Return the column of a node table with the ids of the events, as ``detect`` finds it, and say how many it has."""
+    rows = pl.scan_parquet(events.path, glob=False)
+    ends = [rows.select(pl.col(end).unique()).collect()[end] for end in ("source", "target")]
+    with reading(path):
+        table = open_table(path, notices=[])
+        name = find_joining(table, ends, None)
+        known = ids.as_ids(table.read([name], text=[name])[name], typed=table.typed).cast(pl.String)
+    every = pl.concat([each.alias("id") for each in ends]).unique()
+    n_known = int(every.is_in(known.implode()).sum())
+    if not n_known:
+        raise ValueError(f"{path}: none of the ids of the events is in its column {name!r}")
+    notice(f"{n_known:,} of {plural(len(every), 'id')} have a row in the node table, by column {name!r}.", None)
+    return name
+
+
 class NodeAttributes:
     """Attributes of a node table as ``detect`` reads them: standardized, on at most eight principal axes.
 
     An id without a row has NaN.
     """
 
-    def __init__(self, path: Any, category: Sequence[str] = (), ignore: Sequence[str] = ()) -> None:
+    def __init__(self, path: Any, columns: Columns) -> None:
         with reading(path):
             table = open_table(path)
-            two = table.head([find_id(table.names, None)]).to_series().head(2)
+            name = columns.node_id or find_id(table.names, None)
+            two = table.read([name], text=[name])[name].drop_nulls().head(2)
         if len(two) < 2:
             raise ValueError(f"{path}: a node table needs two rows at least")
         pair = pl.DataFrame({"source": two[:1], "target": two[1:2]})
-        category, ignore = ([name for name in names if name in table.names] for names in (category, ignore))
-        graph = read_tables(pair, path, derive="none", category=category, ignore=ignore, notices=[])
+        category, ignore = (
+            [each for each in some if each in table.names] for some in (columns.category, columns.ignore)
+        )
+        graph = read_tables(pair, path, id_column=name, derive="none", category=category, ignore=ignore, notices=[])
         _, values = AttributeTransform.fit_apply(
             graph.attributes, graph.attribute_names, scaling="standard", n_components=N_ATTRIBUTES,
             rng=np.random.default_rng(0),

@@ -32,7 +32,15 @@ from hopsight.runs.folder import (
 from hopsight.runs.results import FILES as PLAIN_FILES
 from hopsight.runs.results import now
 from hopsight.streams.alerts import COLUMNS, Wording, new_alerts
-from hopsight.streams.events import Columns, NodeAttributes, SortedEvents, have_hours, in_one_currency, sorted_events
+from hopsight.streams.events import (
+    Columns,
+    NodeAttributes,
+    SortedEvents,
+    have_hours,
+    in_one_currency,
+    joining_column,
+    sorted_events,
+)
 from hopsight.streams.kernel import advance
 from hopsight.streams.memory import EVENTS, N_LATE, NEWEST
 from hopsight.streams.results import (
@@ -103,16 +111,21 @@ def stream(request: StreamRequest, folder: Path, *, progress: Progress | None = 
         with reading(nodes):
             columns = dataclasses.replace(request.columns, of_nodes=open_table(nodes, notices=[]).names)
         request = dataclasses.replace(request, nodes=str(nodes), columns=columns)
+    asked = request.columns
     with claim(folder, FILES) as claimed, collected(show.say) as warnings, ExitStack() as stack:
         record: dict[str, Any] = {
             "command": "stream", "started": now(), "inputs": checksums(request.path), "warnings": warnings,
         }  # fmt: skip
         with stages.stage("load"):
             events = stack.enter_context(sorted_events(source, request.columns, claimed.staging))
+            if request.nodes is not None:
+                found = dataclasses.replace(events.columns, node_id=joining_column(Path(request.nodes), events))
+                request = dataclasses.replace(request, columns=found)
             attributes = _attributes(request)
         # How times and amounts are written, and which columns hold them, is decided once, also for later files.
-        asked = request.columns
-        found = dataclasses.replace(events.columns, source=asked.source, target=asked.target)
+        found = dataclasses.replace(
+            events.columns, source=asked.source, target=asked.target, node_id=request.columns.node_id
+        )
         request = dataclasses.replace(request, columns=found, window=request.window or _usual_window(events))
         record["request"] = dataclasses.asdict(request)
         state = State.new(_first_notes(request), seed=request.seed)
@@ -227,11 +240,7 @@ def _usual_window(events: SortedEvents) -> str:
 
 
 def _attributes(request: StreamRequest) -> NodeAttributes | None:
-    return (
-        None
-        if request.nodes is None
-        else NodeAttributes(Path(request.nodes), request.columns.category, request.columns.ignore)
-    )
+    return None if request.nodes is None else NodeAttributes(Path(request.nodes), request.columns)
 
 
 def _counts(state: State) -> tuple[int, int, int]:
