@@ -43,7 +43,7 @@ def test_known_anomalies_are_counted_when_there_are_labels(run: Run, tables: Pat
     write_csv(tables / "people.csv", (*header, "fraud"), [(*row, int(row[0] == "p5")) for row in people])
     code, out, err = detect(run, tables, "--label", "fraud")
     assert code == 0, err
-    assert "Known anomalies: 1 of 1 are among the first 1, ROC-AUC 1.000." in out
+    assert "Known anomalies: 1 of 1 are among the first 1 labeled node, ROC-AUC 1.000." in out
     assert "fraud" not in json.loads(Path("hopsight-out/explanations.json").read_text())[0]["attributes"][0]["name"]
 
 

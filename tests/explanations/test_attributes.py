@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -24,6 +26,16 @@ def test_gap_of_the_hub_is_in_age_with_the_range_of_its_neighbors(star: Attribut
 def test_an_attribute_that_equals_the_neighbors_mean_is_left_out(star: AttributedGraph) -> None:
     gaps = AttributeComparison(star).gaps(0, np.array([1, 2, 3, 4]), 10)
     assert [gap.name for gap in gaps] == ["age"]  # income is 10, the mean of 11, 9, 12 and 8
+
+
+def test_a_cell_that_was_filled_is_nobodys_value(star: AttributedGraph) -> None:
+    """Node 4 has no age: the others have 30, 32 and 31, and it has none to tell."""
+    blank = replace(star, filled={"age": np.array([4])})
+    compared = AttributeComparison(blank)
+    first = compared.gaps(0, np.array([1, 2, 3, 4]), 10)[0]
+    assert (first.low, first.median, first.high) == (30.0, 31.0, 32.0)
+    assert first.percentile == pytest.approx(100 * 4 / 5)
+    assert not [each for each in compared.gaps(4, np.array([0]), 10) if each.name == "age"]
 
 
 def test_a_rare_word_does_not_outweigh_all_others() -> None:

@@ -316,6 +316,30 @@ def test_a_second_time_is_not_summed_and_a_footer_is_no_edge(tmp_path: Path) -> 
     assert graph.edge_attribute_names == ()
 
 
+@pytest.mark.parametrize("before", ["Account;DE12;;\n", "Period;01.01.2024;31.01.2024;\nPayments;;;\n"])
+def test_lines_that_a_spreadsheet_padded_are_no_header(tmp_path: Path, before: str) -> None:
+    path = table(tmp_path / "a.csv", "payer;payee;amount;date", "{a};{b};{i}.5;{day:02}.03.2024", before=before)
+    graph, notices = loaded(path)
+    assert graph.node_ids.tolist() == PEOPLE and graph.events.size == len(PAIRS)
+    assert "Read edges from column 'payer' to column 'payee'." in notices
+
+
+def test_columns_of_json_are_rows(tmp_path: Path) -> None:
+    rows = pl.DataFrame({"source": [a for a, _ in PAIRS], "target": [b for _, b in PAIRS], "amount": range(12)})
+    (path := tmp_path / "a.json").write_text(rows.to_pandas().to_json())
+    assert loaded(path)[0].n_edges == load(rows, notices=[]).n_edges
+
+
+def test_self_loops_are_in_no_summary_and_words_in_one_case(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "from,to,amount,how", "{a},{b},{i}.5,Card")
+    rows = [f"{PEOPLE[0]},{PEOPLE[0]},90000,CARD", f"{PEOPLE[0]},{PEOPLE[1]},7.5,cash"]
+    path.write_text(path.read_text() + "\n".join(rows) + "\n")
+    graph, notices = loaded(path)
+    assert graph.attributes[:, graph.attribute_names.index("amount sent, mean")].max() < 100
+    assert "Column 'how': read 'CARD' as 'Card'." in notices
+    assert not [name for name in graph.attribute_names if "CARD" in name]
+
+
 def test_a_refund_does_not_make_amounts_useless(tmp_path: Path) -> None:
     path = table(tmp_path / "a.csv", "from,to,amount,date", "{a},{b},{i}.5,2024-03-{day:02}")
     path.write_text(path.read_text().replace(",3.5,", ",-3.5,"))

@@ -269,6 +269,17 @@ def test_rows_that_name_a_node_again_are_not_counted_as_other_nodes(tmp_path: Pa
         assert reason.in_short == "18 rows with 10 shops; 8 rows with 4 shops are usual"
 
 
+def test_a_column_to_learn_from_is_no_attribute_in_any_table() -> None:
+    """Claims are nodes and, by their columns of garages, edges: both tables are the same one."""
+    claims = pl.DataFrame(
+        {"no": range(30), "garage": [f"g{i % 7}" for i in range(30)], "verdict": ["yes", "no", None] * 10}
+    )
+    given = {"claim": claims.with_columns(cost=pl.col("no") * 1.5)}
+    graph = hs.load(nodes=given, edges={("claim", "repaired", "garage"): claims}, learn_from="verdict", notices=[])
+    assert not [name for name in graph.attribute_names if "verdict" in name]
+    assert "verdict" in graph.aside
+
+
 def test_names_of_types_in_another_language_are_not_put_into_the_plural() -> None:
     rows = [(user, f"h{(user + place) % 20}") for user in range(30) for place in range(4 + 6 * (user == 3))]
     paid = pl.DataFrame(rows, schema=["k", "h"], orient="row")
@@ -287,7 +298,7 @@ def test_who_shares_something_is_counted_also_where_it_connects_nobody() -> None
     assert graph.n_edges == 1
     sentences = {node: [reason.sentence for reason in relation_reasons(graph, node)][-1] for node in (0, 2)}
     assert sentences[0] == "Shares 2 garages with 39 users (garage small with 1: 1)."
-    assert sentences[2] == "Shares 1 garage with 39 users (0, 1, 3, …)."
+    assert sentences[2] == "Shares garage big with 39 users (0, 1, 3, …)."
 
 
 def test_the_fewer_things_of_a_type_are_shared_by_as_many_the_more_one_counts() -> None:
@@ -323,7 +334,7 @@ def test_many_cards_and_a_shared_device_are_evidence_with_words(tmp_path: Path) 
     assert int(model.evidence_["relations"].argmax()) == 7
     assert set(np.argsort(-model.evidence_["sharing"])[:3].tolist()) == {19, 20, 21}
     assert "Has 14 cards; users usually have 2." in str(hs.explain(model, 7))
-    assert "Shares 1 device with 2 users (19, 21)." in str(hs.explain(model, 20))
+    assert "Shares device d19 with 2 users (19, 21)." in str(hs.explain(model, 20))
     shown = PageNodes(Explainer(model, graph))
     drawn = shown.around(20)
     assert sum("shared device" in relation for *_, relation in drawn["edges"]) == 2

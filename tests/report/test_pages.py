@@ -79,7 +79,7 @@ def test_the_summary_says_what_was_found_and_what_was_not_judged(
     source, target = judged.graph_.node_ids[judged.graph_.edges[:, farthest]]
     assert f"The edge most out of place is {source} – {target}: looks 4.0 hops apart" in text
     assert "1 node has no edges and was not judged" in text
-    assert "2 of the 3 known anomalies are among the first 3 nodes (ROC-AUC 0.910)" in text
+    assert "2 of the 3 known anomalies are among the first 3 labeled nodes (ROC-AUC 0.910)" in text
 
 
 def test_the_summary_names_the_rule_the_groups_and_the_repeats(suspected: Any, explain_top: ExplainTop) -> None:

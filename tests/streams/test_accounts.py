@@ -212,7 +212,8 @@ def test_attributes_of_nodes_say_which_strangers_belong_together(tmp_path: Path)
     odd = np.isin(np.arange(size), rng.choice(np.arange(1500, size), 100, replace=False))
     accounts = pl.DataFrame(
         {
-            "id": [f"{end}{row}" for end in "st" for row in range(size)][: 2 * size - 9],  # some have no row
+            "name": ["Ann"] * (2 * size - 9),
+            "number": [f"{end}{row}" for end in "st" for row in range(size)][: 2 * size - 9],  # some have no row
             "age": np.where(np.concatenate([young, young ^ odd]), 20.0, 70.0)[: 2 * size - 9]
             + rng.normal(0, 3, 2 * size - 9),
         }

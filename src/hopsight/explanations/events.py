@@ -223,18 +223,19 @@ def _totals(sums: Sequence[tuple[float, str | None]]) -> str:
 
 def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar, circle: int | None) -> tuple[str, str]:
     received = money(facts.received, currency=facts.currency)
-    within = calendar.limit(facts.window)
+    same_day = calendar.whole_days and facts.window < SECONDS_PER_DAY
+    within = "on the same day" if same_day else f"within {calendar.limit(facts.window)}"
     half = "on the same day" if calendar.whole_days and not facts.delay else f"within {calendar.length(facts.delay)}"
     when = calendar.span(facts.first, facts.last)
     group = "" if circle is None else f"group {circle}, a circle: "
     if facts.share < MOST_PASSED:
         passed, usual = money(facts.passed), f"{facts.usual:.0%}" if facts.usual else "none"
         usually = f"; {usual} is usual" if facts.usual < facts.share else ""
-        sentence = f"It passed on {passed} of the {received} it received within {within} ({when}){usually}."
-        return sentence, f"{group}passed on {passed} of {received} within {within}{usually}"
+        sentence = f"It passed on {passed} of the {received} it received {within} ({when}){usually}."
+        return sentence, f"{group}passed on {passed} of {received} {within}{usually}"
     part = f"{min(facts.share, 0.99 if facts.passed < facts.received else 1.0):.0%}"  # 99.8% is not all
-    soon = "" if half == f"within {within}" else f", half of that {half}"
-    sentence = f"{part} of the {received} it received went out again within {within}{soon} ({when})."
+    soon = "" if half == within else f", half of that {half}"
+    sentence = f"{part} of the {received} it received went out again {within}{soon} ({when})."
     in_time = "" if group and soon else f"{', half' if soon else ''} {half}"
     return sentence, f"{group}{part} of {received} out again{in_time}"
 

@@ -53,6 +53,13 @@ class EdgeRows:
     units: Mapping[str, str] = field(default_factory=dict)  # " in days" or " in seconds" of times, where it is known
     directed: bool = True  # otherwise nodes neither send nor receive, but have edges
 
+    @classmethod
+    def apart(cls, *columns: Any, directed: bool) -> EdgeRows:
+        """Return the rows between two different nodes: self-loops are removed from a graph."""
+        rows = replace(cls(*columns), directed=directed)
+        loops = rows.source == rows.target
+        return rows.some(~loops) if loops.any() else rows
+
     def some(self, chosen: NDArray[np.bool_]) -> EdgeRows:
         """Return the chosen rows."""
         return self._changed(lambda ends: ends[chosen], lambda column: column.filter(chosen))
@@ -83,7 +90,6 @@ class Arcs:
     n_sources: IntArray  # and that they come from
     most_sent: IntArray  # rows of each node with one and the same node, itself included, at most
     most_received: IntArray
-    n_loops: int  # rows that lead from a node to itself
 
     @classmethod
     def of(cls, source: IntArray, target: IntArray, n_nodes: int) -> Arcs:
@@ -112,7 +118,6 @@ class Arcs:
             np.bincount(counts.indices, minlength=n_nodes),
             most_sent,
             most_received,
-            int(loops.sum()),
         )
 
     @property

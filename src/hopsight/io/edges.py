@@ -560,7 +560,7 @@ def edge_columns(
         if column.null_count() == len(column):
             rules.leave_out(name, rules.NO_VALUE, notices)
         elif name in category:
-            found.categories[name] = as_words(column)
+            found.categories[name] = rules.in_one_case(as_words(column), notices)
         elif name == time:
             _put_times(column, found, notices)
         elif name == weight:
@@ -741,7 +741,7 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
 
 def _put_categories(column: pl.Series, found: EdgeColumns, notices: list[str] | None, said: str = "") -> bool:
     """Add a column of categories, and return whether it is one: free text and numbers of rows hardly ever repeat."""
-    words = as_words(column)
+    words = rules.in_one_case(as_words(column), notices)
     n_values, n_filled = words.drop_nulls().n_unique(), len(words) - words.null_count()
     if FEWEST_ROWS <= n_filled == n_values or (n_filled >= LEAST_ROWS and 2 * n_values > n_filled):
         reason = f"has {n_values:,} different values in {plural(n_filled, 'row')}"
@@ -846,7 +846,7 @@ def assemble(
     """
     if kinds is None:
         kinds = DERIVE if "attributes" not in fields else DERIVE[1:] if others and not ours else ()
-    rows = EdgeRows(source, target, *others.summarized(), directed=sends)
+    rows = EdgeRows.apart(source, target, *others.summarized(), directed=sends)
     merged = add_derived(fields, rows, order, kinds, notices)
     fields |= others.edge_fields(notices) | {"events": others.events(source, target) if sends else None}
     merged = None if directed else merged

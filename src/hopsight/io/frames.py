@@ -5,11 +5,12 @@ from __future__ import annotations
 import codecs
 import glob
 import gzip
+import json
 import re
 import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ from hopsight.system.machine import check_limit
 
 MAX_COLUMNS = 100_000
 HEAD, FEW = 200, 10_000  # rows that tell what a column holds; more of them, of which some may be copies
+BY_COLUMN = re.compile(rb'\s*\{"[^"]*":\s*\{"0":')  # what pandas writes: {"sender": {"0": "a", …}, …}
 JSON = re.compile(r"\.(jsonl|ndjson|json)(\.|$)")
 YES_NO = {"yes": True, "no": False, "true": True, "false": False}
 ARROW_STREAM = b"\xff\xff\xff\xff"  # how a saved stream begins
@@ -209,9 +211,17 @@ def _open_text(path: Path, header: bool | None, encoding: str | None, notices: l
 
 
 def _json(path: Path, content: bytes | None) -> pl.LazyFrame:
-    """Return the rows of JSON Lines, or of one array of objects; nested objects become columns such as sender.id."""
+    """Return the rows of JSON Lines, of one array of objects, or of columns as pandas writes them.
+
+    Nested objects become columns such as sender.id.
+    """
     with path.open("rb") as file:
         start = file.read(1024) if content is None else content[:1024]
+    if BY_COLUMN.match(start):
+        with suppress(json.JSONDecodeError, AttributeError):
+            columns = json.loads(path.read_bytes() if content is None else content)
+            found = {name: pl.Series(name, [*cells.values()], strict=False) for name, cells in columns.items()}
+            return pl.DataFrame(found).lazy()
     is_array = start.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
     if content is None and (is_array or start.startswith(codecs.BOM_UTF8)):
         content = path.read_bytes()

@@ -215,7 +215,7 @@ def _plan_categories(
     column: pl.Series, missing: str, notices: list[str] | None, *, declared: bool = False
 ) -> Plan | None:
     """One-hot encode text with few different values, or what the user declared to be a category, whatever it holds."""
-    name, words = column.name, as_words(column)
+    name, words = column.name, rules.in_one_case(as_words(column), notices)
     counts = words.drop_nulls().value_counts().sort("count", name, descending=[True, False])
     values = counts[name].to_list()
     if declared and len(values) > MAX_CATEGORIES:
@@ -249,8 +249,8 @@ def encode_column(column: pl.Series, plan: Plan, types: Sequence[str] | None = N
     A value that no planned row had is no category, and a cell that was to be a number and is not is empty.
     """
     if plan.how == "categories":
-        places = {MISSING_CATEGORY: None} | {value: number for number, value in enumerate(plan.values)}
-        words = as_words(column).fill_null(MISSING_CATEGORY)
+        places = {MISSING_CATEGORY: None} | {value.lower(): number for number, value in enumerate(plan.values)}
+        words = as_words(column).str.to_lowercase().fill_null(MISSING_CATEGORY)
         codes = words.replace_strict(places, default=places.get(OTHER_CATEGORY), return_dtype=pl.Int64)
         known = codes.is_not_null().to_numpy()
         rows, ones = np.flatnonzero(known), np.ones(int(known.sum()), dtype=np.float32)

@@ -781,6 +781,24 @@ def notice_void(column: pl.Series, notices: list[str] | None) -> None:
         notice(f"Rows with {column.name} {called} count like others; pass {advice} to leave them out.", notices)
 
 
+def in_one_case(words: pl.Series, notices: list[str] | None) -> pl.Series:
+    """Return words that differ only in upper and lower case in the most frequent spelling, with a notice.
+
+    >>> import polars as pl
+    >>> in_one_case(pl.Series("kind", ["Private", "PRIVATE", "Firm", "Private"]), kept := []).to_list(), kept
+    (['Private', 'Private', 'Firm', 'Private'], ["Column 'kind': read 'PRIVATE' as 'Private'."])
+    """
+    counts = words.drop_nulls().value_counts().sort("count", words.name, descending=[True, False])
+    spelling: dict[str, str] = {}
+    other = {word: first for word in counts[words.name] if (first := spelling.setdefault(word.lower(), word)) != word}
+    if not other:
+        return words
+    word, first = next(iter(other.items()))
+    more = f", and {plural(len(other) - 1, 'other value')} in one case as well" if len(other) > 1 else ""
+    notice(f"Column {words.name!r}: read {shortened(word)} as {shortened(first)}{more}.", notices)
+    return words.replace(other)
+
+
 def leave_out_truth(name: str, which: str, notices: list[str] | None, advice: str = "") -> None:
     """Give notice that a column looks like ground truth, and what it is good for."""
     learn = f"; pass {option('learn_from', name)} to learn from it"

@@ -492,7 +492,7 @@ def _with_summaries(
         )
         wanted = ("sent", "received") if within else (("sent",) if each.types[0] == kind else ("received",))
         directed = each.directed or not within
-        edges = EdgeRows(source, target, *columns[each.name].summarized(), directed=directed)
+        edges = EdgeRows.apart(source, target, *columns[each.name].summarized(), directed=directed)
         matrix, words, same = derive(edges, n_nodes + n_other, wanted)
         found = np.asarray(matrix)[:n_nodes][place]
         chosen = [at for at, word in enumerate(words) if word not in COUNTS and np.ptp(found[:, at]) > 0]

@@ -269,17 +269,27 @@ def _layout(lines: list[str], path: Path) -> tuple[str, int]:
 
 
 def _widths(rows: list[list[str]]) -> list[int]:
-    """Return the number of cells of each row; a title that a spreadsheet padded with empty cells has one.
+    """Return the number of cells of each row, without those that pad a title, or a line such as ``Account;DE123;;``.
 
-    >>> _widths([["Payments", "", ""], ["", "", ""], ["from", "to", "amount"], ["ann", "", ""]])
-    [1, 1, 3, 3]
+    Such a line has one cell, or figures above a row of words, which is the header.
+
+    >>> _widths([["Payments", "", ""], ["May", "2024", ""], ["from", "to", "amount"], ["ann", "", ""]])
+    [1, 2, 3, 3]
     """
     widths = [len(row) for row in rows]
+    header = next((place for place, row in enumerate(rows[: MOST_BEFORE + 1]) if _are_names(row)), 0)
     for place, row in enumerate(rows):
-        if len(row) < 3 or sum(bool(cell.strip()) for cell in row) > 1:
+        cells = [cell for cell in row if cell.strip()]
+        figures = place < header and not row[-1].strip() and any(map(str.isdigit, "".join(cells)))
+        if len(row) < 3 or (len(cells) > 1 and not figures):
             break
-        widths[place] = 1
+        widths[place] = max(1, len(cells))
     return widths
+
+
+def _are_names(row: list[str]) -> bool:
+    """Return whether a row may be a header: each cell is filled, different from the others, and has a letter."""
+    return len({*row}) == len(row) > 2 and all(any(map(str.isalpha, cell)) for cell in row)
 
 
 def _are_padded(lines: list[str], rows: list[list[str]]) -> bool:

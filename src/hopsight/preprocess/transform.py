@@ -268,10 +268,11 @@ def in_order_of(
     plain = {each for name in names for each in (name, name.rpartition(", ")[0])}  # "born" of "born, days since 1970"
     coded |= {each for each in plain if f"{each}=(missing)" in wanted}
     shared = {name.rpartition(", ")[0] for name in (*names, *(left_out or ()))}  # "channel sent" of "…, share card"
+    spelled = {name.lower(): name for name in names if "=" in name}  # Oslo may be OSLO elsewhere
     missing: list[str] = []
     values: list[float] = []  # of columns that are the same everywhere
     for name in wanted:
-        same = name if name in position else (left_out or {}).get(name)
+        same = name if name in position else (left_out or {}).get(name, spelled.get(name.lower()))
         category, share, _ = name.partition(SHARE)
         if same is None and (category in shared if share else "=" in name and name.partition("=")[0] in coded):
             same = 0.0
@@ -296,6 +297,20 @@ def in_order_of(
         sparse = sp.issparse(attributes)
         attributes = sp.csr_array(sp.hstack([attributes, more])) if sparse else np.hstack([attributes, more])
     return attributes[:, [position[name] for name in wanted]]
+
+
+def unseen_categories(wanted: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the columns of categories in which a graph has no value that a fit knew.
+
+    >>> unseen_categories(["city=Oslo", "city=Rome", "kind=a"], ["city=Bern", "kind=A"])
+    ['city']
+    """
+    known, here = (
+        {tuple(name.lower().partition("=")[::2]) for name in each if "=" in name} for each in (wanted, names)
+    )
+    columns = dict.fromkeys(name.partition("=")[0] for name in wanted if "=" in name)
+    common, present = {column for column, _ in known & here}, {column for column, _ in here}
+    return [each for each in columns if each.lower() in present and each.lower() not in common]
 
 
 def choose_scaling(attributes: Any) -> str:

@@ -108,9 +108,10 @@ def summary(explainer: Explainer, explanations: Sequence[Explanation], run: Mapp
         )
     labels = run.get("labels")
     if labels:
+        first_of = plural(labels["n_anomalies"], "labeled node")
         paragraphs.append(
             f"The graph came with labels, which the detector never saw: {labels['n_found']:,} of the "
-            f"{labels['n_anomalies']:,} known anomalies are among the first {labels['n_anomalies']:,} nodes "
+            f"{labels['n_anomalies']:,} known anomalies are among the first {first_of} "
             f"(ROC-AUC {labels['roc_auc']:.3f})."
         )
     return paragraphs

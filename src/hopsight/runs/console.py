@@ -219,7 +219,7 @@ def show_result(result: Result, *, top: int, as_json: bool = False) -> None:
     if truth is not None:
         write(
             f"Known anomalies: {truth['n_found']:,} of {truth['n_anomalies']:,} are among the first "
-            f"{truth['n_anomalies']:,}, ROC-AUC {truth['roc_auc']:.3f}."
+            f"{plural(truth['n_anomalies'], 'labeled node')}, ROC-AUC {truth['roc_auc']:.3f}."
         )
     _show_next(result, "scores", [graph.node_ids[node] for node in order[:1]])
 

@@ -29,6 +29,7 @@ from hopsight.io.derive import currency_of
 from hopsight.io.notices import collected, notice
 from hopsight.io.sources import TABLE_SUFFIXES
 from hopsight.metrics import ranks
+from hopsight.preprocess.transform import unseen_categories
 from hopsight.runs.console import Progress
 from hopsight.runs.folder import OVER_TIME, RECORD, Claim, Stages, checksums, claim, detector_name, read_record
 from hopsight.runs.memory import check_need, expected_need, limited, parse_size
@@ -283,11 +284,16 @@ def score(
         with stages.stage("load"):
             source = _read_like(source, before)
             graph = source.read_ranked()
-            unit = currency_of(getattr(getattr(model, "transform_", None), "names", ()))
+            wanted = getattr(getattr(model, "transform_", None), "names", ())
+            unit = currency_of(wanted)
             if unit is not None and currency_of(graph.attribute_names) not in (None, unit) and source.currency is None:
                 with suppress(Refusal):  # no amounts in the currency of the fit
                     graph = dataclasses.replace(source, currency=unit).read_ranked()
                     source = dataclasses.replace(source, currency=unit)
+            for column in unseen_categories(wanted, graph.attribute_names):
+                notice(
+                    f"Column {column!r} has no value here that the model knows: it counts as if it were empty.", None
+                )
         show.say(read_sentence(graph))
         if getattr(model, "flow_baseline_", None) is not None and graph.events is not None:
             notice(NEW_HERE, None)

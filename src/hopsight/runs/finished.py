@@ -231,6 +231,7 @@ def _settings(record: dict[str, Any]) -> dict[str, Any]:
     return {
         "detector": record.get("detector"),
         "learned from labels": "yes" if record.get("learned") else None,
+        "repeat": record.get("repeat"),
         **{name: value for name, value in read.items() if value not in (None, [], False)},
         **_part(record, "parameters"),
     }
