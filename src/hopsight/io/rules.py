@@ -774,7 +774,8 @@ def notice_void(column: pl.Series, notices: list[str] | None) -> None:
         return
     words = column.str.strip_chars()
     plain = words.str.to_lowercase().str.replace_all("_", " ", literal=True)
-    void = words.filter(plain.is_in([*VOID]).fill_null(False)).unique().sort().to_list()
+    found = words.filter(plain.is_in([*VOID]).fill_null(False)).unique().sort(descending=True)
+    void = sorted({word.lower(): word for word in found}.values())  # filters do not tell case apart
     if void:
         advice = option("ignore", [f"{column.name}={value}" for value in void])
         called = " or ".join(map(repr, void))
