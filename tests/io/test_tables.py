@@ -279,6 +279,13 @@ def test_the_number_of_a_payment_is_no_end_of_it(tmp_path: Path, number: str) ->
     assert sorted(graph.node_ids.tolist()) == [*(f"K{i}" for i in range(7)), *(f"L{i}" for i in range(3))]
 
 
+def test_a_last_row_of_totals_is_no_node() -> None:
+    edges, notices = pl.DataFrame({"source": ["a", "b", "c"], "target": ["b", "c", "a"]}), list[str]()
+    nodes = pl.DataFrame({"id": ["a", "b", "c", "TOTAL"], "paid": [1, 2, 4, 7]})
+    assert read_tables(edges, nodes, notices=notices).node_ids.tolist() == ["a", "b", "c"]
+    assert "Left out the last row, 'TOTAL', which adds up others." in notices
+
+
 def test_rows_of_an_edge_list_can_be_left_out_by_a_value(tmp_path: Path) -> None:
     rows = "payer,payee,amount,Status\nann,bo,10,booked\nbo,cy,20,Cancelled\nann,cy,30,cancelled\ncy,bo,40,\n"
     notices: list[str] = []

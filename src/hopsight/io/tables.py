@@ -60,6 +60,20 @@ OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsigh
 DIRECTED = "hopsight_directed"  # by which an edge list of this kind is recognized
 MOST = 0.5  # share of the ids of edges that a column of node ids has
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
+TOTALS = {
+    "total",
+    "totals",
+    "grand total",
+    "sum",
+    "summe",
+    "gesamt",
+    "somme",
+    "suma",
+    "totale",
+    "totaal",
+    "итого",
+    "合计",
+}
 SHOWN = 6  # names of attributes in a line
 MISSPELLED = 0.8  # likeness of a type without a table to one that has a table
 
@@ -430,6 +444,10 @@ class NodeRows:
             frame = table.read([id_name, *kept], text=[id_name, *category, *codes])
             frame = frame.with_columns(pl.col(codes).cast(pl.Categorical))
             frame = ids.with_ids(frame, (id_name,), typed=table.typed, ours=ours, notices=notices)
+            last = str(frame[id_name][-1]) if frame.height else ""
+            if last.lower().rstrip(":") in TOTALS and not any((end.cast(pl.String) == last).any() for end in ends):
+                notice(f"Left out the last row, {last!r}, which adds up others.", notices)
+                frame = frame.head(-1)
             if not frame.height:
                 raise ValueError("it has a header but no rows")
             if not frame[id_name].is_unique().all():
