@@ -741,14 +741,14 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
 
 def _put_categories(column: pl.Series, found: EdgeColumns, notices: list[str] | None, said: str = "") -> bool:
     """Add a column of categories, and return whether it is one: free text and numbers of rows hardly ever repeat."""
-    words = rules.in_one_case(as_words(column), notices)
+    words = as_words(column)
     n_values, n_filled = words.drop_nulls().n_unique(), len(words) - words.null_count()
     if FEWEST_ROWS <= n_filled == n_values or (n_filled >= LEAST_ROWS and 2 * n_values > n_filled):
         reason = f"has {n_values:,} different values in {plural(n_filled, 'row')}"
         keep = f"; pass {option('category', [column.name])} to keep it"
         rules.leave_out(column.name, said or reason, notices, "" if said else keep)
         return False
-    found.categories[column.name] = words
+    found.categories[column.name] = rules.in_one_case(words, notices)
     return True
 
 

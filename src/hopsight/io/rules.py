@@ -789,11 +789,13 @@ def in_one_case(words: pl.Series, notices: list[str] | None) -> pl.Series:
     >>> in_one_case(pl.Series("kind", ["Private", "PRIVATE", "Firm", "Private"]), kept := []).to_list(), kept
     (['Private', 'Private', 'Firm', 'Private'], ["Column 'kind': read 'PRIVATE' as 'Private'."])
     """
-    counts = words.drop_nulls().value_counts().sort("count", words.name, descending=[True, False])
-    spelling: dict[str, str] = {}
-    other = {word: first for word in counts[words.name] if (first := spelling.setdefault(word.lower(), word)) != word}
-    if not other:
+    counts = words.alias("word").drop_nulls().value_counts().with_columns(form=pl.col("word").str.to_lowercase())
+    several = counts.filter(pl.col("form").is_duplicated()).sort("count", "word", descending=[True, False])
+    if not several.height:
         return words
+    spelling: dict[str, str] = {}
+    pairs = ((word, spelling.setdefault(form, word)) for word, _, form in several.rows())
+    other = {word: first for word, first in pairs if word != first}
     word, first = next(iter(other.items()))
     more = f", and {plural(len(other) - 1, 'other value')} in one case as well" if len(other) > 1 else ""
     notice(f"Column {words.name!r}: read {shortened(word)} as {shortened(first)}{more}.", notices)
