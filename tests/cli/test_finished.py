@@ -30,7 +30,7 @@ def test_a_group_is_explained_or_refused(run: Run, tables: Path) -> None:
     assert_refused(run("explain", "result"), "--group")
     assert_refused(run("explain", "result", "p5", "--group", 1), "--group")
     model = load_detector("result/model")
-    model.kind_thresholds_ = np.full(5, -1.0)  # every node may belong to a group
+    model.kind_thresholds_ = np.full(5, np.median(model.evidence_["ring"]))  # half of the nodes may form a group
     model.save("result/model")
     code, out, err = run("explain", "result", "--group", 1)
     assert code == 0, err
