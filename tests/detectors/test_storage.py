@@ -140,11 +140,11 @@ DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
     "foreign": (edit("detector.json", lambda content: b'{"format": "keras"}'), "was not written by hopsight"),
     "newer": (
         edit_record(lambda record: record.update(version=99)),
-        "by a newer hopsight .format version 99, this one reads 3.: update hopsight",
+        "by a newer hopsight .format version 99, this one reads 4.: update hopsight",
     ),
     "older": (
         edit_record(lambda record: record.update(version=0)),
-        r"by an older hopsight \(format version 0, this one reads 3\): fit and save it again",
+        r"by an older hopsight \(format version 0, this one reads 4\): fit and save it again",
     ),
     "no version": (edit_record(lambda record: record.pop("version")), "was not written by hopsight"),
     "other seed": (edit_record(lambda record: record["parameters"].update(seed=8)), "checksum does not match"),

@@ -40,8 +40,8 @@ LEAST_LINK = 0.3  # −log₁₀ of the expected number of such links by chance
 LONGEST = 10  # events in a cycle
 LEAST_MEMBERS = 3  # of a group
 CHAIN_SHARE = 0.5  # what a chain that does not return counts
-BELOW = 0.15  # amounts so little below a round limit, as a share of it, are just below
-CLOSE, LEAST_CLOSE = 0.05, 0.25  # as are a quarter of them still closer: amounts that avoid a limit pile up against it
+BANDS = (0.15, 0.1, 0.05)  # amounts so little below a round limit, as a share of it, are just below
+LEAST_CLOSE = 0.25  # share of them in the narrowest band: amounts that avoid a limit pile up against it
 FEWEST_BELOW = 3  # amounts just below a limit
 PRIOR = 3.0  # events: what is usual for everybody counts as so many of a node's own
 N_LIMITS = 60
@@ -64,8 +64,8 @@ class FlowBaseline:
     currencies, typical
         (n,) hash of each currency's name, and (n, 2) median and deviation of the logarithm of its amounts.
     limits
-        (60,) share of amounts below a round limit among those just below and just above it; the amounts that one
-        account has near it count as one.
+        (3, 60) share of amounts in each band below a round limit among those just below and just above it; the amounts
+        that one account has near it count as one.
     """
 
     day: FloatArray
@@ -110,7 +110,7 @@ class Flow:
             np.zeros((2, 2, len(WIDTHS), len(fields(Tail)))),
             id_hashes(names),
             np.array([_typical(_of_currency(events, each)) for each in range(names.size)]),
-            np.full(N_LIMITS, 0.5),
+            np.repeat(np.array(BANDS)[:, None] / (2.0 * BANDS[0]), N_LIMITS, axis=1),
         )
         flow = cls(events, n_nodes, usual)
         if events.time is not None:
@@ -124,8 +124,8 @@ class Flow:
             limit, below = flow.near_limit
             of_ends = [np.unique(ends * (N_LIMITS + 1) + limit, return_inverse=True)[1] for ends in flow.accounts]
             weight = 1.0 / np.max([np.bincount(group)[group] for group in of_ends], axis=0)
-            tally = np.array([np.bincount(limit, weight * (below == side), N_LIMITS + 1)[1:] for side in (0, 1)])
-            usual.limits[:] = (tally[1] + 5.0) / (tally.sum(axis=0) + 10.0)
+            tally = [np.bincount(limit, weight * (below >= least), N_LIMITS + 1)[1:] for least in range(4)]
+            usual.limits[:] = (np.array(tally[1:]) + 10.0 * usual.limits) / (tally[0] + 10.0)
         return flow
 
     @cached_property
@@ -456,28 +456,29 @@ class Flow:
 
     @cached_property
     def near_limit(self) -> tuple[IntArray, NDArray[np.int8]]:
-        """The number of the round limit that each amount is near, 0 for none, and 1 just below or 0 just above it."""
+        """The number of the round limit that each amount is near, 0 for none, and in how many bands below it is."""
         amount = np.where(np.isfinite(self.events.amount), self.events.amount, FLOOR)
         power = np.floor(np.log10(np.maximum(amount, FLOOR)))
         limit, below = np.zeros(amount.size, dtype=np.int64), np.zeros(amount.size, dtype=np.int8)
         for place, factor in enumerate((1.0, 2.0, 5.0, 10.0)):
             round_ = factor * 10.0**power
             number = (3 * power + place + 13).astype(np.int64)
-            for side, inside in ((1, amount < round_), (0, amount >= round_)):
-                near = inside & (np.abs(amount - round_) <= BELOW * round_) & (number > 0) & (number <= N_LIMITS)
-                limit[near], below[near] = number[near], side
+            distance = np.abs(amount - round_) / round_
+            near = (distance <= BANDS[0]) & (number > 0) & (number <= N_LIMITS)
+            limit[near] = number[near]
+            below[near] = np.sum([distance <= band for band in BANDS], axis=0)[near] * (amount < round_)[near]
         return limit, below
 
     @cached_property
     def below_limits(self) -> tuple[FloatArray, IntArray, IntArray]:
         """How much more amounts of an account are just below a round limit than just above it; which limit and way.
 
-        With b different amounts just below the limit (by 15% of it at most) and a just above it, p the share below
-        among all events near that limit, and k the number of limits that all amounts are near, up to the largest:
-        −log₁₀ P(X ≥ b) − log₁₀ 2k for X binomial with b + a trials of probability p, the largest over sent and received
-        and all limits with b ≥ 3, if a quarter of the b amounts or more lie within 5% of the limit: rents of about 880
-        do not avoid 1,000. A limit below the usual amount of the currency restricts nobody: what lies below it are
-        prices.
+        With n different amounts within 15% of the limit, b of them below it by 15%, 10% or 5% of it at most, p the
+        share of such amounts among all events near that limit, and k the number of limits that all amounts are near:
+        −log₁₀ P(X ≥ b) − log₁₀ 6k for X binomial with n trials of probability p, the largest over sent and received,
+        bands and limits with b ≥ 3, if a quarter of the amounts below it or more lie within 5% of the limit: rents of
+        about 880 do not avoid 1,000. A limit below the usual amount of the currency restricts nobody: what lies below
+        it are prices.
         """
         limit, below = self.near_limit
         currency = 0 if self.events.currency is None else self.events.currency
@@ -486,17 +487,16 @@ class Flow:
         near = np.flatnonzero((limit > 0) & restricts & ~self.is_known)
         n_accounts = self.n_nodes * self.n_currencies
         best, which, ways = np.zeros(n_accounts), *np.zeros((2, n_accounts), dtype=np.int64)
-        free = np.log10(2.0 * max(1, np.unique(limit[near]).size))
+        free = np.log10(2.0 * len(BANDS) * max(1, np.unique(limit[near]).size))
         for way, ends in enumerate(self.accounts):
             cents = np.round(self.events.amount[near] * 100.0)
-            sides = below[near], below[near] & (self.events.amount[near] >= (1.0 - CLOSE) * values[limit[near]])
-            rows = np.unique(np.column_stack([ends[near] * (N_LIMITS + 1) + limit[near], cents, *sides]), axis=0)
+            rows = np.unique(np.column_stack([ends[near] * (N_LIMITS + 1) + limit[near], cents, below[near]]), axis=0)
             keys, group = np.unique(rows[:, 0].astype(np.int64), return_inverse=True)
-            n_all, n_below, n_close = np.bincount(group), np.bincount(group, rows[:, 2]), np.bincount(group, rows[:, 3])
             account, number = keys // (N_LIMITS + 1), keys % (N_LIMITS + 1)
-            chance = bdtrc(n_below - 1.0, n_all, self.usual.limits[number - 1])
-            piled = (n_below >= FEWEST_BELOW) & (n_close >= LEAST_CLOSE * n_below)
-            digits = -np.log10(np.maximum(np.where(piled, chance, 1.0), 1e-300)) - free
+            n_in = np.array([np.bincount(group, rows[:, 2] >= least) for least in (1, 2, 3)])
+            chance = bdtrc(n_in - 1.0, np.bincount(group), self.usual.limits[:, number - 1])
+            piled = (n_in >= FEWEST_BELOW) & (n_in[2] >= LEAST_CLOSE * n_in[0])
+            digits = -np.log10(np.maximum(np.where(piled, chance, 1.0).min(axis=0), 1e-300)) - free
             for place in np.argsort(digits, kind="stable"):
                 if digits[place] > best[account[place]]:
                     best[account[place]], which[account[place]] = digits[place], number[place]
@@ -630,7 +630,7 @@ class Flow:
         (limit, below), (digits, which, ways) = self.near_limit, self.below_limits
         found = np.zeros(self.events.size)
         for way, ends in enumerate(self.accounts):
-            near = (limit == which[ends]) & (below == 1) & ~self.is_known & (ways[ends] == way)
+            near = (limit == which[ends]) & (below > 0) & ~self.is_known & (ways[ends] == way)
             found = np.maximum(found, self.unlike_digits[way] + np.where(near, digits[ends], 0.0))
         return found
 

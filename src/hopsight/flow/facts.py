@@ -297,7 +297,7 @@ def _amount(flow: Flow, node: int) -> AmountFacts:
     if digits > 0.0:
         near = rows[near_way]
         limit, below = flow.near_limit
-        near = near[(limit[near] == which) & (below[near] == 1)]
+        near = near[(limit[near] == which) & (below[near] > 0)]
         n_regular, near = int(flow.is_known[near].sum()), near[~flow.is_known[near]]
     usual, n_earlier = (None, 0) if row is None else _usual_amount(flow, mine, row)
     shown = np.unique(np.concatenate([near, [] if row is None else [row]]).astype(np.int64))
