@@ -125,8 +125,9 @@ class AttributeGap:
         """Say how the node differs from its neighbors in this attribute."""
         if self.category is not None:
             return _category_sentence(self.category, others)
-        start = f"It differs most in {printable(shown_name(self.name))}: {shown_value(self.name, self.value)}"
-        return f"{start}, while {self._theirs(others)}."
+        own = f"{shown_name(self.name)}: {shown_value(self.name, self.value)}"
+        own = phrase(self.name, self.value) if self.name.endswith(FOR_COUNT) else own
+        return f"It differs most in {printable(own)}, while {self._theirs(others)}."
 
     def in_short(self, others: Others) -> str:
         """Say the same in a few words."""
@@ -134,7 +135,9 @@ class AttributeGap:
         if self.category is not None and others.size == 1:
             theirs = printable(self.category.common)
         who = "neighbor" if others.size == 1 else "neighbors"
-        return f"{name.removesuffix(FOR_COUNT)} {own} ({who} {theirs})"
+        if self.name.endswith(FOR_COUNT):
+            return f"{printable(phrase(self.name, self.value)).removesuffix(' for as many edges')} ({who} {theirs})"
+        return f"{name} {own} ({who} {theirs})"
 
     def _theirs(self, others: Others) -> str:
         if others.size == 1:
