@@ -53,6 +53,20 @@ def test_the_anomalous_value_can_be_named(graph: AttributedGraph) -> None:
     assert words(read_labels(labels, graph, "green")) == {0: "normal", 1: "anomalous", 2: "normal"}
     with pytest.raises(ValueError, match=r"anomalous_value is 'gren', which no label is; did you mean green\?"):
         read_labels(labels, graph, "gren")
+    notices: list[str] = []
+    assert words(read_labels(labels, graph, ["red", "blue"], notices)) == {0: "anomalous", 1: "normal", 2: "anomalous"}
+    assert notices == ["Labels: read 'blue' (1), 'red' (1) as anomalous; 'green' (1) as normal."]
+
+
+def test_outcomes_of_several_words_are_understood_and_said(graph: AttributedGraph, tmp_path: Path) -> None:
+    file, notices = tmp_path / "cases.csv", list[str]()
+    file.write_text("case,outcome,closed\nann,kein Betrug,2024-01-02\n=bob,Betrug bestätigt,2024-01-03\n7,offen,\n")
+    assert words(read_labels(file, graph, notices=notices)) == {0: "normal", 1: "anomalous"}
+    read = "'betrug bestätigt' (1) as anomalous; 'kein betrug' (1) as normal; 'offen' (1) as unknown"
+    assert notices == [f"Labels: read {read}."]
+    for doubtful in ("suspected fraud", "cleared of fraud", "not cleared"):
+        with pytest.raises(ValueError, match="labels have 3 kinds of values"):
+            read_labels({"ann": doubtful, "7": "no fraud", "=bob": "fraud"}, graph)
 
 
 def test_the_last_label_of_a_node_counts_and_conflicts_are_counted(graph: AttributedGraph) -> None:

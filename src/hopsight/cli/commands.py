@@ -48,7 +48,7 @@ def detect(
     ] = None,
     contamination: Annotated[float | None, typer.Option(help="Flag this share of nodes instead.")] = None,
     learn_from: Annotated[str | None, typer.Option(help="Known cases: a column or a file.")] = None,
-    anomalous_value: Annotated[str | None, typer.Option(help="The label that means anomalous.")] = None,
+    anomalous_value: Annotated[list[str] | None, typer.Option(help="Label that means anomalous; repeatable.")] = None,
     only: Annotated[str | None, typer.Option(help="Rank only the nodes that this file lists.")] = None,
     repeat: Annotated[int, typer.Option(help="Number of fits to average.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
@@ -78,7 +78,7 @@ def detect(
             contamination=contamination,
         ),
         memory_limit=memory_limit, engine=engine, repeat=repeat, learn_from=learn_from,
-        anomalous_value=anomalous_value, only=only, csv=csv,
+        anomalous_value=tuple(anomalous_value or ()), only=only, csv=csv,
     )  # fmt: skip
     if engine == "spark":
         from hopsight.spark import run as on_spark

@@ -8,13 +8,16 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.graph import AttributedGraph
 from hopsight.io.typed import is_connected, types_of, view
+
+if TYPE_CHECKING:
+    from hopsight.io.labels import Labels
 
 TOGETHER = ("decision_score_", "probability_", "decided_by_", "judged_")  # values per node
 
@@ -45,11 +48,8 @@ def judge_types(detector: Any, graph: AttributedGraph) -> Any:
     return put_together(copied, graph, models, keep_threshold=True)
 
 
-def learn_types(detector: Any, labels: Any, graph: AttributedGraph) -> Any:
+def learn_types(detector: Any, known: Labels, graph: AttributedGraph) -> Any:
     """Return a copy of a detector in which the model of each type has learned from the labels of its nodes."""
-    from hopsight.io.labels import Labels, read_labels
-
-    known = labels if isinstance(labels, Labels) else read_labels(labels, graph)
     copied, models = copy.copy(detector), {}
     for kind, each in detector.models_.items():
         rows = np.flatnonzero(graph.node_types == kind)

@@ -23,7 +23,7 @@ from hopsight.feedback.features import (
 from hopsight.feedback.learner import EDGES, NODES, Learned, learn
 from hopsight.feedback.reasons import LearnedReasons, given_away
 from hopsight.graph import AttributedGraph
-from hopsight.io.labels import Labels, notice_one_kind, read_labels
+from hopsight.io.labels import Labels, notice_one_kind
 from hopsight.io.notices import notice
 from hopsight.metrics import ranking, ranks
 
@@ -38,7 +38,7 @@ TOP, BULK, UNSURE = None, "bulk", "unsure"  # why a node is asked about
 
 
 def taught(
-    detector: Any, labels: Any, graph: AttributedGraph, columns: Columns, notices: list[str] | None = None
+    detector: Any, known: Labels, graph: AttributedGraph, columns: Columns, notices: list[str] | None = None
 ) -> Any:
     """Return a copy of a fitted detector whose ranking of nodes or edges has learned from their labels.
 
@@ -46,8 +46,8 @@ def taught(
     ----------
     detector
         A detector with ``evidence_``; it stays as it is.
-    labels
-        As for :func:`hopsight.io.labels.read_labels`.
+    known
+        Labels of some nodes or edges.
     graph
         The graph of the fit.
     columns
@@ -55,7 +55,6 @@ def taught(
     notices
         List that receives the notices; without it, they are logged.
     """
-    known = labels if isinstance(labels, Labels) else read_labels(labels, graph, notices=notices)
     of_edges = known.noun == "edge"
     copied = copy.copy(detector) if of_edges else untaught(detector)
     if of_edges:

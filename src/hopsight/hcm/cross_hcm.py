@@ -883,7 +883,14 @@ class CrossHCM(Detector):
         self._found = made_from, groups
         return groups
 
-    def learn(self, labels: Any, graph: AttributedGraph | None = None, *, notices: list[str] | None = None) -> Self:
+    def learn(
+        self,
+        labels: Any,
+        graph: AttributedGraph | None = None,
+        *,
+        anomalous_value: object = None,
+        notices: list[str] | None = None,
+    ) -> Self:
         """Return a new fitted detector that has learned from labels of nodes or edges; this one stays as it is.
 
         Nothing moves until there are labels of both kinds. Learning again starts from the fit, with all the labels
@@ -900,18 +907,23 @@ class CrossHCM(Detector):
             :func:`hopsight.io.labels.read_labels`.
         graph
             The graph the detector was fitted on; needed for a detector loaded from disk, which does not keep it.
+        anomalous_value
+            The label that means anomalous, or several, if that cannot be guessed; others then mean normal.
         notices
             List that receives the notices, such as a column that gives labels away; without it, they are logged.
         """
+        from hopsight.io.labels import Labels, read_labels
+
         found = self._graph_for("learn", graph)
+        known = labels if isinstance(labels, Labels) else read_labels(labels, found, anomalous_value, notices)
         if hasattr(self, "models_"):
             from hopsight.detectors.types import learn_types
 
-            learned: Self = learn_types(self, labels, found)
+            learned: Self = learn_types(self, known, found)
             return learned
         from hopsight.feedback import teaching
 
-        taught: Self = teaching.taught(self, labels, found, self._learner_columns, notices)
+        taught: Self = teaching.taught(self, known, found, self._learner_columns, notices)
         return taught
 
     def queue(self, n: int = 20, graph: AttributedGraph | None = None) -> list[Any]:

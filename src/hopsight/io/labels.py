@@ -17,7 +17,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.io.frames import open_table
 from hopsight.io.ids import WHOLE
 from hopsight.io.notices import notice
-from hopsight.io.rules import SINCE_1970, SUSPICION
+from hopsight.io.rules import SINCE_1970, SUSPICION, first_known
 from hopsight.io.sources import reading
 from hopsight.system.arrays import find_edges
 from hopsight.system.lazy_polars import pl
@@ -36,8 +36,11 @@ NORMAL = frozenset(
 BLANK = frozenset(("", "none", "null", "nan", "na", "n/a", "-1"))  # nobody has judged
 UNKNOWN = BLANK | frozenset(
     ("unsure", "unknown", "?", "pending", "open", "undecided", "tbd", "in review", "under review", "not reviewed",
-     "unreviewed", "unlabeled")
+     "unreviewed", "unlabeled", "offen", "in bearbeitung", "en cours", "pendiente")
 )  # fmt: skip
+NEGATIONS = frozenset(("no", "not", "non", "without", "kein", "keine", "nicht", "pas", "sin", "geen", "nie"))
+DOUBTS = frozenset(("possible", "possibly", "potential", "suspected", "alleged", "likely", "verdacht", "maybe"))
+COLUMN_NAMES = ("verdict", "outcome", "label", "result", "decision", "ergebnis", "befund")  # of labels in a file
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def read_labels(
     graph
         The graph that the nodes and edges belong to.
     anomalous_value
-        The label that means anomalous, if that cannot be guessed; any other label then means normal.
+        The label that means anomalous, or several, if that cannot be guessed; any other label then means normal.
     notices
         List that receives the notices; without it, they are logged.
 
@@ -109,7 +112,7 @@ def read_labels(
     [True, False]
     """
     if isinstance(source, str) and source in graph.aside:
-        return _of_column(graph.aside[source], source, graph, anomalous_value)
+        return _of_column(graph.aside[source], source, graph, anomalous_value, notices)
     pairs = list(_pairs(source, graph, anomalous_value, notices))
     of_edges = bool(pairs) and isinstance(pairs[0][0], tuple)
     find, noun = (edge_position, "edge") if of_edges else (position_of, "node")
@@ -127,14 +130,17 @@ def read_labels(
         if 2 * len(missing) >= len(pairs):
             raise ValueError(f"{sentence}; correct or remove them")
         notice(f"{sentence}: left out.", notices)
-    flags = _flags(words, anomalous_value)
+    flags = _flags(words, anomalous_value, np.ones(len(words)), notices)
     return _merged(np.array(places, dtype=np.int64), flags, of_edges=of_edges)
 
 
-def _of_column(column: Aside, name: str, graph: AttributedGraph, anomalous_value: object) -> Labels:
+def _of_column(
+    column: Aside, name: str, graph: AttributedGraph, anomalous_value: object, notices: list[str] | None
+) -> Labels:
     """Return the labels in a column that a graph keeps aside."""
     words = [label_word(word) for word in column.words]
-    flags = _flags(words, anomalous_value)[column.codes]
+    counts = np.bincount(column.codes, minlength=len(words))
+    flags = _flags(words, anomalous_value, counts, notices)[column.codes]
     of_edges = column.rows.ndim == 2
     places = column.rows
     if of_edges:
@@ -145,10 +151,23 @@ def _of_column(column: Aside, name: str, graph: AttributedGraph, anomalous_value
     return replace(_merged(places, flags, of_edges=of_edges), name=name)
 
 
-def _flags(words: Sequence[str], anomalous_value: object) -> NDArray[np.int64]:
-    """Return what each word means: 1 anomalous, 0 normal, -1 unsure, -2 nothing."""
+def _flags(
+    words: Sequence[str], anomalous_value: object, counts: NDArray[Any], notices: list[str] | None
+) -> NDArray[np.int64]:
+    """Return what each word means: 1 anomalous, 0 normal, -1 unsure, -2 nothing; say so if there are more than two."""
     means = meaning_of(set(words), anomalous_value)
-    return np.array([-2 if word in BLANK else int(means.get(word, -1)) for word in words], dtype=np.int64)
+    flags = np.array([-2 if word in BLANK else int(means.get(word, -1)) for word in words], dtype=np.int64)
+    totals: dict[str, int] = {}
+    for word, count in sorted(zip(words, counts, strict=True)):
+        totals[word] = totals.get(word, 0) + int(count)
+    found = dict(zip(words, flags.tolist(), strict=True))
+    said = []
+    for flag, meaning in ((1, "anomalous"), (0, "normal"), (-1, "unknown")):
+        mine = [f"{shortened(word)} ({totals[word]:,})" for word in sorted(totals) if found[word] == flag]
+        said += [f"{', '.join(mine[:5])}{', …' if len(mine) > 5 else ''} as {meaning}"] if mine else []
+    if len({*words} - BLANK) > 2:
+        notice(f"Labels: read {'; '.join(said)}.", notices)
+    return flags
 
 
 def _merged(places: NDArray[np.int64], flags: NDArray[np.int64], *, of_edges: bool) -> Labels:
@@ -189,25 +208,28 @@ def meaning_of(words: set[str], anomalous_value: object = None) -> dict[str, boo
 
     >>> meaning_of({"fraud", "regular", "pending"}), meaning_of({"a", "b"}, "b"), meaning_of({"oszustwo", "w porządku"})
     ({'fraud': True, 'regular': False}, {'a': False, 'b': True}, {'oszustwo': True, 'w porządku': False})
-    >>> meaning_of({"confirmed", "false positive", ""})
-    {'confirmed': True, 'false positive': False}
+    >>> meaning_of({"confirmed fraud", "no fraud", "false positive", ""})
+    {'confirmed fraud': True, 'false positive': False, 'no fraud': False}
     """
     found = sorted(words - UNKNOWN)
-    if anomalous_value is not None:
-        wanted = label_word(anomalous_value)
-        if found and wanted not in found:
-            raise Refusal(
-                "anomalous_value", f"is {shortened(anomalous_value)}, which no label is{suggest(wanted, found)}"
-            )
-        return {word: word == wanted for word in found}
-    if all(word in ANOMALOUS or word in NORMAL for word in found):
-        return {word: word in ANOMALOUS for word in found}
+    given = anomalous_value if isinstance(anomalous_value, list | tuple | set) else [anomalous_value]
+    if wanted := {label_word(each): each for each in given if each is not None}:
+        absent = [each for each in wanted if found and each not in found]
+        if absent:
+            one = absent[0]
+            raise Refusal("anomalous_value", f"is {shortened(wanted[one])}, which no label is{suggest(one, found)}")
+        return {word: word in wanted for word in found}
+    means = {word: _meaning(word) for word in found}
+    if None not in means.values():
+        return {word: bool(each) for word, each in means.items()}
     if len(found) == 1 and SUSPICION.match(found[0]):
         return {found[0]: True}
     asked = f"say which one means anomalous with {option('anomalous_value')}"
     if len(found) != 2:
-        some = ", ".join([*(shortened(word) for word in found[:4]), *(["…"] if len(found) > 4 else [])])
-        raise ValueError(f"labels have {plural(len(found), 'kind')} of values ({some}); {asked}")
+        unclear = [shortened(word) for word in found if means[word] is None]
+        some = ", ".join([*unclear[:4], *(["…"] if len(unclear) > 4 else [])])
+        which = "" if len(unclear) == len(found) else f"{plural(len(unclear), 'unclear one')}: "
+        raise ValueError(f"labels have {plural(len(found), 'kind')} of values ({which}{some}); {asked}")
     named = [word in ANOMALOUS for word in found]
     known = named if any(named) else [bool(SUSPICION.match(word)) for word in found], [word in NORMAL for word in found]
     if sum(known[0]) == 1:
@@ -215,6 +237,22 @@ def meaning_of(words: set[str], anomalous_value: object = None) -> dict[str, boo
     if sum(known[1]) == 1:
         return {word: not normal for word, normal in zip(found, known[1], strict=True)}
     raise ValueError(f"labels are {shortened(found[0])} and {shortened(found[1])}; {asked}")
+
+
+def _meaning(word: str) -> bool | None:
+    """Return whether a label means anomalous, by itself or by one of its words; None if it does not say.
+
+    >>> [_meaning(text) for text in ("fraud, settled", "kein betrug", "not cleared", "cleared of fraud", "red")]
+    [True, False, None, None, None]
+    """
+    if word in ANOMALOUS or word in NORMAL:
+        return word in ANOMALOUS
+    parts = {part for part in re.findall(r"\w+", word) if len(part) > 1}
+    bad = any(part in ANOMALOUS or SUSPICION.match(part) for part in parts)
+    good, negated = not parts.isdisjoint(NORMAL - NEGATIONS), not parts.isdisjoint(NEGATIONS)
+    if len(parts) < 2 or bad == good or not parts.isdisjoint(DOUBTS) or (good and negated):
+        return None
+    return bad and not negated
 
 
 def read_nodes(path: str | Path, graph: AttributedGraph) -> NDArray[np.int64]:
@@ -326,7 +364,7 @@ def _columns(table: Any, name: str, graph: AttributedGraph, anomalous_value: obj
     """Return pairs of node (or both ends of an edge) and label from a table.
 
     The columns are ``node``, or ``source`` and ``target``, and ``verdict``; else the one column most of whose values
-    are node ids, and the one other whose values can be labels.
+    are node ids, and the one other whose values can be labels or that is called so.
     """
     columns = list(getattr(table, "columns", table))
     of_edges = "node" not in columns and {"source", "target"} <= {*columns}
@@ -334,7 +372,8 @@ def _columns(table: Any, name: str, graph: AttributedGraph, anomalous_value: obj
     node = "node" if "node" in columns else holding_ids[0] if len(holding_ids) == 1 else None
     others = [column for column in columns if column not in (("source", "target") if of_edges else (node,))]
     readable = others if len(others) == 1 else [each for each in others if _are_labels(table[each], anomalous_value)]
-    label = "verdict" if "verdict" in others else readable[0] if len(readable) == 1 else None
+    named = first_known(others, COLUMN_NAMES)
+    label = "verdict" if "verdict" in others else readable[0] if len(readable) == 1 else named
     if label is None or not (of_edges or node is not None):
         missing = "labels; call it verdict" if of_edges or node is not None else "node ids; call it node"
         raise ValueError(f"{name} has no column that is clearly one of {missing} (it has {', '.join(columns)})")

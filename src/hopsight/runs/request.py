@@ -166,7 +166,7 @@ class Request:
     memory_limit: str | None = None
     engine: str = "local"
     learn_from: str | None = None  # a file of labels to learn from, or a column of the node table
-    anomalous_value: str | None = None  # the label that means anomalous, where that cannot be guessed
+    anomalous_value: tuple[str, ...] = ()  # labels that mean anomalous, where that cannot be guessed
     only: str | None = None  # a file of the nodes to rank
     repeat: int = 1  # number of fits, each with another seed, whose mean score ranks the nodes
     csv: bool = False  # whether tables of more than a million rows are also CSV files
@@ -177,7 +177,8 @@ class Request:
         asked: Any = record.get("request")
         check_types(cls, asked)
         try:
-            return cls(**{**asked, "source": Source.from_record(asked["source"])})
+            words = tuple(asked.get("anomalous_value", ()))
+            return cls(**{**asked, "source": Source.from_record(asked["source"]), "anomalous_value": words})
         except (KeyError, TypeError) as error:
             raise _unrepeatable(error) from None
 
