@@ -237,6 +237,11 @@ class EdgeData:
         return any(part is not None for part in (self.weight, self.time, self.attributes))
 
 
+EVENT_COLUMNS = {
+    "source": np.int64, "target": np.int64, "amount": np.float64, "time": np.float64, "currency": np.int64,
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Events:
     """The rows of an edge table as events, where they have an amount or a time; duplicate rows are not merged.
@@ -253,6 +258,8 @@ class Events:
         How the user's file writes dates, one of ``DATE_PATTERNS``.
     moves
         Whether an amount can be passed on, as money can: bytes and durations cannot.
+    earlier
+        Events between the same nodes before these began, which say what is usual for each; they are not judged.
     """
 
     source: Any
@@ -263,6 +270,7 @@ class Events:
     currencies: tuple[str, ...] = ()
     dates: str = "%Y-%m-%d"
     moves: bool = True
+    earlier: Events | None = None
 
     @property
     def size(self) -> int:
@@ -271,8 +279,7 @@ class Events:
 
     def rows(self, chosen: NDArray[Any]) -> Events:
         """Return some of the events, by positions or by a mask."""
-        names = ("source", "target", "amount", "time", "currency")
-        kept: dict[str, Any] = {name: getattr(self, name) for name in names}
+        kept: dict[str, Any] = {name: getattr(self, name) for name in EVENT_COLUMNS}
         kept = {name: each if each is None else each[chosen] for name, each in kept.items()}
         return replace(self, **kept)
 
@@ -289,19 +296,30 @@ class Events:
 
     def renumbered(self, places: NDArray[Any]) -> Events:
         """Return the events of a graph in which node ``k`` is at ``places[k]``."""
-        return replace(self, source=frozen(places[self.source]), target=frozen(places[self.target]))
+        earlier = None if self.earlier is None else self.earlier.renumbered(places)
+        ends = frozen(places[self.source]), frozen(places[self.target])
+        return replace(self, source=ends[0], target=ends[1], earlier=earlier)
+
+    def within(self, places: NDArray[Any]) -> Events:
+        """Return the events of a part of the graph in which node ``k`` is at ``places[k]``, which is -1 elsewhere."""
+        earlier = None if self.earlier is None else self.earlier.within(places)
+        inside = self.rows((places[self.source] >= 0) & (places[self.target] >= 0))
+        return replace(replace(inside, earlier=None).renumbered(places), earlier=earlier)
 
     def checked(self, n_nodes: int) -> Events:
         """Return the same events as read-only arrays of one type each; refuse those that do not match the graph."""
-        kinds = {"source": np.int64, "target": np.int64, "amount": np.float64, "time": np.float64, "currency": np.int64}
-        found: dict[str, Any] = {name: getattr(self, name) for name in kinds}
-        found = {name: each if each is None else frozen(np.asarray(each, kinds[name])) for name, each in found.items()}
+        given: dict[str, Any] = {name: getattr(self, name) for name in EVENT_COLUMNS}
+        found: dict[str, Any] = {
+            name: each if each is None else frozen(np.asarray(each, EVENT_COLUMNS[name]))
+            for name, each in given.items()
+        }
         if any(each is not None and each.shape != found["source"].shape for each in found.values()):
             raise ValueError(f"events must have {found['source'].size} values in every column")
         ends = (found["source"], found["target"])
         if any(end.size and (end.min() < 0 or end.max() >= n_nodes) for end in ends):
             raise ValueError(f"an event has an end outside 0..{n_nodes - 1}")
-        return replace(self, **found, currencies=tuple(map(str, self.currencies)))
+        earlier = None if self.earlier is None else self.earlier.checked(n_nodes)
+        return replace(self, **found, currencies=tuple(map(str, self.currencies)), earlier=earlier)
 
 
 def merged(source: NDArray[Any], target: NDArray[Any], n_nodes: int, data: EdgeData, rule: str) -> EdgeData:

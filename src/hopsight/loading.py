@@ -229,11 +229,10 @@ def files_of(source: str | Path, nodes: str | Path | None = None, *, data_dir: s
 
         return [Path(source), *(file for table in read_description(Path(source)).files for file in files(table))]
     if io.is_source(source) and not _is_name(source):
-        from hopsight.io.sources import TABLE_SUFFIXES, files
+        from hopsight.io.sources import files, resolve
         from hopsight.io.tables import find_nodes
 
-        if nodes is None and str(source).lower().endswith(TABLE_SUFFIXES):
-            nodes = find_nodes(Path(source))
+        nodes = find_nodes(resolve(source)) if nodes is None else nodes
         return [file for place in (source, nodes) if place is not None for file in files(place)]
     from hopsight.datasets.catalog import find, is_known
 

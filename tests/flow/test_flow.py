@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -167,6 +169,23 @@ def test_an_amount_that_returns_is_a_cycle_of_the_nodes_that_it_passed() -> None
     assert facts(late, "cycle", 2) is None
     back = bank([(0, 1, 5000.0, 40.0), (1, 0, 5000.0, 41.0)], 2)
     assert flow_of(back).raw[2, 0] > 0.0 and facts(back, "cycle", 0) is None
+
+
+def test_earlier_events_make_partners_known_and_wage_days_usual() -> None:
+    wages = [(1, 10 + k, 2000.0, 95.0) for k in range(12)]
+    alone = bank([*wages, (1, 30, 500.0, 96.0)], 40)
+    before = [(1, 10 + k, day) for k in range(12) for day in (5.0, 35.0, 65.0)]
+    source, target, day = (np.array(each) for each in zip(*before, strict=True))
+    earlier = Events(source, target, time=START - 90.0 * DAY + DAY * day)
+    graph = replace(alone, events=replace(alone.events, earlier=earlier))
+    usual = flow_of(alone).usual
+    assert facts(alone, "burst", 1, usual).n_new == 12 and flow_of(graph, usual).raw[0, 1] == 0.0
+    known = Flow(graph.events, graph.n_nodes, usual)
+    assert known.is_new[known.events.target == 30].all() and not known.is_new[known.events.target == 12].any()
+    whole = usual.day[1] + 60.0 * DAY
+    assert known.others(0, np.zeros((240, 3)))[1] == pytest.approx((13 + 36) * usual.day[1] / whole)
+    one = flow_without(graph, usual, 1, np.array([[1], [30]]))  # scored again without the payment to node 30
+    assert one[0, 0] == 0.0 and flow_without(alone, usual, 1, np.array([[1], [30]]))[0, 0] > 0.0
 
 
 def test_amounts_just_below_a_limit_and_amounts_unlike_before_are_named() -> None:

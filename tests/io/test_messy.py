@@ -344,7 +344,10 @@ def test_a_refund_does_not_make_amounts_useless(tmp_path: Path) -> None:
     path = table(tmp_path / "a.csv", "from,to,amount,date", "{a},{b},{i}.5,2024-03-{day:02}")
     path.write_text(path.read_text().replace(",3.5,", ",-3.5,"))
     graph, notices = loaded(path)
-    assert "1 negative amount in column 'amount': it counts as if the amount were unknown." in notices
+    assert (
+        "1 negative amount in column 'amount': it counts in sums and means, but as unknown in evidence from amounts."
+        in notices
+    )
     assert np.isnan(graph.events.amount).sum() == 1 and np.nansum(graph.events.amount) == 12 * 11 / 2 + 6 - 3.5
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from hopsight.cli import main
 from hopsight.detectors import DETECTORS, get_detector
+from hopsight.detectors.storage import load_detector
+from hopsight.flow import flow_of
 from hopsight.graph import AttributedGraph
 from hopsight.io import write
 from hopsight.io.npz import read_npz, write_npz
@@ -244,6 +246,27 @@ def test_next_month_may_have_another_mix_of_currencies(
     capsys.readouterr()
     main(["score", str(tmp_path / "elsewhere" / "model"), str(tmp_path / "may.csv"), "--out", str(tmp_path / "3")])
     assert "This model does not say how its tables were read" in capsys.readouterr().err
+
+
+def test_partners_of_the_run_are_not_new_next_month(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An employer pays the same twelve people each month, and in April one more."""
+    for number, month in enumerate(("march", "april")):
+        wages = [("firm", f"a{k}", 2000 + k, f"2024-0{number + 3}-27") for k in range(12)]
+        rows = [(f"a{i % 23}", f"a{(i * i + 3 * i + 1) % 23}", 5 + i % 90, f"2024-0{number + 3}-{i % 25 + 1:02d}")
+                for i in range(200)]  # fmt: skip
+        new = [("firm", "a20", 2020, "2024-04-27")] if number else []
+        pl.DataFrame([*wages, *rows, *new], schema=["from", "to", "amount", "date"], orient="row").write_csv(
+            tmp_path / f"{month}.csv"
+        )
+    run, out = tmp_path / "run", tmp_path / "new"
+    assert main(["detect", str(tmp_path / "march.csv"), "--out", str(run), "--set", "networks=false"]) == 0
+    assert main(["score", str(run), str(tmp_path / "april.csv"), "--out", str(out)]) == 0
+    assert "events of the fit before this file begins are not new" in " ".join(capsys.readouterr().err.split())
+    flow = flow_of(load(out / "graph.npz"), load_detector(out / "model").flow_baseline_)
+    firm = load(out / "graph.npz").index_of("firm")
+    assert flow.is_new[flow.events.source == firm].sum() == 1 and flow.raw[0, firm] == 0.0
+    assert main(["score", str(run), str(tmp_path / "march.csv"), "--out", str(out)]) == 0
+    assert pl.read_csv(out / "scores.csv")["score"].equals(pl.read_csv(run / "scores.csv")["score"])
 
 
 def test_a_model_that_cannot_judge_new_graphs_says_so(saved_graph: Path, tmp_path: Path) -> None:

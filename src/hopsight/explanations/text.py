@@ -22,6 +22,7 @@ from hopsight.io.edges import is_money_name
 from hopsight.io.rules import IN_DAYS, IN_SECONDS, SECONDS_PER_DAY, SINCE_1970
 from hopsight.system.arrays import plain
 
+LEAST_FACTOR = 0.001
 LOGARITHMS = (", mean log", ", log", ", log count")  # ends of the names of attributes that are log(1 + count)
 UNITS = (
     ("year", 365.25 * SECONDS_PER_DAY), ("day", SECONDS_PER_DAY), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0),
@@ -102,6 +103,7 @@ def percent(value: float) -> str:
     >>> percent(41.7), percent(99.97)
     ('41%', '99.9%')
     """
+    value = round(value, 9)  # of 0.58 too
     return f"{math.floor(value)}%" if value < 99 else f"{math.floor(10 * value) / 10:g}%"
 
 
@@ -239,7 +241,7 @@ def shown_value(name: str, value: float) -> str:
     """
     if name.endswith(FOR_COUNT):
         if ", log " in name:
-            return f"×{math.exp(min(value, 300.0)):,.2g}"
+            return f"×{math.exp(min(max(value, math.log(LEAST_FACTOR)), 300.0)):,.2g}"
         text = _difference(name, abs(value))
         return f"+{text}" if value > 0 else f"-{text}" if value < 0 else text
     if name.endswith(SINCE_1970):
@@ -288,7 +290,8 @@ def phrase(name: str, value: float) -> str:
         return f"{short} {text}"
     short = short.removesuffix(FOR_COUNT)
     if text.startswith("×"):
-        return f"{short}: {text[1:]} times what is usual for as many edges"
+        times = text[1:] if value > math.log(LEAST_FACTOR) else f"less than {LEAST_FACTOR}"  # a sum below 0 has none
+        return f"{short}: {times} times what is usual for as many edges"
     if value == 0:
         return f"{short}: as usual for as many edges"
     words = ("later", "earlier") if is_time(name) else ("more", "less")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -105,11 +105,23 @@ class LearnedReasons:
         What was learned.
     rows, score
         Return the features of some nodes or edges, as learned from; the scores of all without labels.
+    among, empty
+        Positions of those that one is compared with, all by default; by the name of a feature, of those that have no
+        value of their own.
     """
 
-    def __init__(self, learned: Learned, rows: Rows, score: FloatArray) -> None:
-        self.learned, self.rows, self.score = learned, rows, score
-        self.features = rows(np.arange(0, score.size, max(1, math.ceil(score.size / MOST_SAMPLED))))
+    def __init__(
+        self,
+        learned: Learned,
+        rows: Rows,
+        score: FloatArray,
+        among: IntArray | None = None,
+        empty: Mapping[str, IntArray] | None = None,
+    ) -> None:
+        self.learned, self.rows, self.score, self.empty = learned, rows, score, empty or {}
+        among = np.arange(score.size) if among is None else among
+        self.sampled = among[:: max(1, math.ceil(among.size / MOST_SAMPLED))]
+        self.features = rows(self.sampled)
         self.groups = groups_of(self.features)
 
     def distinctions(self, n: int = N_DISTINCTIONS) -> list[Distinction]:
@@ -145,11 +157,15 @@ class LearnedReasons:
         mine, anomalous = normal_scores(own, self.learned.levels)[0], self.learned.anomalous > 0
         estimated = [name.startswith("share of anomalous ") for name in self.features.names]  # with a prior
         unusual = np.where(estimated, -1.0, np.abs(mine))
+        unusual[[position in self.empty.get(name, ()) for name in self.features.names]] = -2.0
         order = np.argsort(-np.abs(effects), kind="stable")[:n]
         found = []
         for number in order[np.abs(effects[order]) >= LEAST_EFFECT].tolist():
             column = int(columns[number][np.argmax(unusual[columns[number]])])
-            value, others = own[0, column], self.features.values[:, column]
+            if unusual[column] == -2.0:
+                continue
+            filled = np.isin(self.sampled, self.empty.get(self.features.names[column], ()))
+            value, others = own[0, column], self.features.values[~filled, column]
             lower, higher = (100.0 * float(each.mean()) for each in (others < value, others > value))
             probability = float(expit(log_odds[number]))
             name, kind = self.features.names[column], groups[number].removeprefix(EVIDENCE)

@@ -124,7 +124,8 @@ def reasons_of(detector: Any, graph: AttributedGraph, columns: Columns) -> Learn
     learned: Learned = detector.learned_
     default = detector.before_["decision_score_"]
     rows = with_judged_neighbors(features_of(detector, graph, columns, default), graph, *learned.labels)
-    return LearnedReasons(learned, rows, default)
+    among = None if graph.known is None else np.flatnonzero(graph.known)
+    return LearnedReasons(learned, rows, default, among, graph.filled)
 
 
 def curve_of(detector: Any, graph: AttributedGraph, columns: Columns) -> list[Point]:

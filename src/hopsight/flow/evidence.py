@@ -162,6 +162,12 @@ class Flow:
         return self.given.rows(np.concatenate([self.order, self.left_out]))
 
     @cached_property
+    def past(self) -> Flow | None:
+        """The earlier events of these nodes; None without any."""
+        earlier = self.given.earlier
+        return None if earlier is None or not earlier.size else Flow(earlier, self.n_nodes, self.usual)
+
+    @cached_property
     def time(self) -> FloatArray:
         """Time of each event in days since the first."""
         times = self.events.time
@@ -190,6 +196,8 @@ class Flow:
         An event of zero or a refund comes before it as well, though it is not in order.
         """
         new, others = np.asarray(self.first == np.arange(self.events.size)), self.given.rows(self.left_out)
+        if self.past is not None:
+            new &= ~np.isin(self._pairs(self.events), self._pairs(self.past.given))
         if not others.size or self.events.time is None:
             return new
         time, pairs = np.nan_to_num(others.time, nan=-np.inf), self._pairs(others)
@@ -223,10 +231,10 @@ class Flow:
         """How many events or new partners come in a time that is short for the node, and in which window.
 
         With k the number in the busiest window of a width, u what is usual for a node with as many other events, and
-        s the number of events in the next busiest window apart from that one, x = 2 (√k − √(max(u, s) + 1)) exceeds
-        what is usual, and p is the tail of x among all nodes for such windows: log(1 − log₁₀ p), the largest over
-        sent and received, events and new partners, and seven widths from three hours to two weeks. What recurs, as
-        salaries and fees do, is no burst.
+        s the number of events in the next busiest window apart from that one, also of :attr:`past` events, x = 2 (√k −
+        √(max(u, s) + 1)) exceeds what is usual, and p is the tail of x among all nodes for such windows: log(1 − log₁₀
+        p), the largest over sent and received, events and new partners, and seven widths from three hours to two weeks.
+        What recurs, as salaries and fees do, is no burst.
         """
         best, which = np.zeros(self.n_nodes), np.zeros(self.n_nodes, dtype=np.int64)
         for number in range(2 * 2 * len(WIDTHS)):
@@ -242,7 +250,10 @@ class Flow:
         """Return how much the busiest window of each node exceeds what is usual; NaN for a node without events."""
         found = self.windows[way][series][width]
         usual = usual_count(self.usual.counts[way, series, width], self.others(way, found))
-        beyond = 2.0 * (np.sqrt(found[:, 0]) - np.sqrt(np.maximum(usual, found[:, 2]) + 1.0))
+        usual = np.maximum(usual, found[:, 2])
+        if self.past is not None:
+            usual = np.maximum(usual, self.past.windows[way][series][width][:, 0])
+        beyond = 2.0 * (np.sqrt(found[:, 0]) - np.sqrt(usual + 1.0))
         return np.where(np.diff(self.by_node[way].start) > 0, np.maximum(beyond, 0.0), np.nan)
 
     def others(self, way: int, found: FloatArray) -> FloatArray:
@@ -250,8 +261,10 @@ class Flow:
 
         In a longer or shorter record than that of the fit, as many as there would be in that one.
         """
-        n_events = np.diff(self.by_node[way].start)
-        return np.asarray((n_events - found[:, 0]) * (self.usual.day[1] / self.span))
+        n_events, span = np.diff(self.by_node[way].start) - found[:, 0], self.span
+        if self.past is not None:
+            n_events, span = n_events + np.diff(self.past.by_node[way].start), span + self.past.span
+        return np.asarray(n_events * (self.usual.day[1] / span))
 
     @cached_property
     def span(self) -> float:
@@ -648,10 +661,13 @@ def flow_without(graph: AttributedGraph, usual: FlowBaseline, node: int, absent:
     gone = np.setdiff1d(absent.ravel(), [node])
     lost = ((source == node) & np.isin(target, gone)) | ((target == node) & np.isin(source, gone))
     near = (np.isin(source, partners) | np.isin(target, partners)) & ~lost
-    local, ends = np.unique(np.concatenate([source[near], target[near], [node]]), return_inverse=True)
-    events = flow.given.rows(near)
-    events = replace(events, source=ends[: events.size], target=ends[events.size : -1])
-    found = Flow(events, local.size, usual, flow.span).raw[:, [ends[-1]]].copy()
+    local = np.unique(np.concatenate([source[near], target[near], [node]]))
+    places = np.full(graph.n_nodes, -1, dtype=np.int64)
+    places[local] = np.arange(local.size)
+    events = replace(flow.given.rows(near), earlier=None).renumbered(places)
+    if flow.given.earlier is not None:
+        events = replace(events, earlier=flow.given.earlier.within(places))
+    found = Flow(events, local.size, usual, flow.span).raw[:, [places[node]]].copy()
     cycle = KINDS.index("cycle")
     found[cycle] = flow.raw[cycle, node]
     if found[cycle, 0] > 0.0 and lost[flow.order[flow.chain_of(node)]].any():

@@ -336,6 +336,8 @@ def _is_first(flow: Flow, way: int, node: int, row: int) -> bool:
     """Return whether no other event of a node in a direction is earlier, or may be because it lacks a time."""
     mine = np.flatnonzero((flow.given.target if way else flow.given.source) == node)
     others = mine[mine != flow.order[row]]
+    if flow.past is not None and node in (flow.past.given.target if way else flow.past.given.source):
+        return False
     return not others.size if flow.given.time is None else bool((flow.given.time[others] > _time(flow, row)).all())
 
 

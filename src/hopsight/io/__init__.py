@@ -116,6 +116,8 @@ def _notice_left_out(graph: AttributedGraph, name: str, notices: list[str] | Non
     kept = {
         "which nodes had no row in the node table": graph.known,
         "which relation an edge belongs to": graph.edge_relation,
+        "which attributes were derived from the edges": graph.derivation,
+        "which cells were empty and filled in": graph.filled or None,
     }
     for what, value in kept.items():
         if value is not None:

@@ -454,7 +454,8 @@ class EdgeColumns:
             notice(f"Read column {said} of each edge.", notices)
         if self.amount is not None and (n_negative := int((self.numbers[self.amount] < 0.0).sum())):
             what, one = f"{plural(n_negative, 'negative amount')} in column {self.amount!r}", n_negative == 1
-            notice(f"{what}: {'it counts' if one else 'they count'} as if the amount were unknown.", notices)
+            said = f"{'it counts' if one else 'they count'} in sums and means, but as unknown in evidence from amounts"
+            notice(f"{what}: {said}.", notices)
         if self.amount is None:
             self._notice_no_amount(given, notices)
         else:
@@ -616,7 +617,7 @@ def _figures(column: pl.Series) -> pl.Series | None:
         return None
     words = rules.filled(column)
     whole = words.cast(pl.Int64, strict=False)
-    numbers = words.cast(pl.Float64, strict=False) if whole.null_count() else whole
+    numbers = rules.time_figures(words) if whole.null_count() else whole
     return numbers if rules.nearly_all(numbers.is_not_null()) else None
 
 
@@ -782,7 +783,7 @@ def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None)
     if rules.is_dates(holds):
         _put_dates(words, holds, found, notices)
         return
-    if holds != "numbers":
+    if holds not in ("numbers", *rules.WRITTEN):
         problem = "is not a time; write numbers, or dates such as 2024-05-31 17:30"
         rules.check_none(rules.is_filled(words), column, problem)
     is_text = not column.dtype.is_numeric()
@@ -791,6 +792,7 @@ def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None)
     unit = number_unit(numbers)
     seconds = rules.in_seconds(numbers, unit)
     found.times[column.name] = seconds
+    rules.notice_plain(numbers, notices)
     if unit is not None:
         rules.settle_wrong(column, seconds.is_null() & numbers.is_not_null(), "date", notices)
         found.dated[column.name] = "%Y%m%d" if unit == "dates" else "%Y-%m-%d"

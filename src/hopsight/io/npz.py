@@ -11,6 +11,7 @@
 | ``node_types_text``, ``node_names_text``, ``edge_attribute_names_text``, ``_offsets`` | likewise |
 | ``edge_weight``, ``edge_time``, ``edge_attributes`` | in the order of ``edges`` |
 | ``event_source``, ``_target``, ``_amount``, ``_time``, ``_currency``, ``event_currencies_text`` | the events, if any |
+| ``event_earlier_ends``, ``event_earlier_time`` | earlier events that are not judged |
 | ``event_dates``, ``event_moves`` | how dates are written, and whether amounts can be passed on |
 | ``labels``, ``kinds``, ``directed``, ``name_text``, ``n_duplicates``, ``n_self_loops`` | as in the graph |
 | ``known``, ``rank_unknown`` | if some nodes have no row in the node table |
@@ -39,7 +40,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.canonical import DATE_PATTERNS, Context, Events
+from hopsight.canonical import DATE_PATTERNS, EVENT_COLUMNS, Context, Events
 from hopsight.graph import AttributedGraph
 from hopsight.io.sources import check_archive, check_loaded, reading, writing
 
@@ -75,7 +76,6 @@ def unpack_text(buffer: NDArray[Any], offsets: NDArray[Any], count: int) -> list
 
 
 VERSION = 1
-EVENT_COLUMNS = ("source", "target", "amount", "time", "currency")
 EDGE_FIELDS = ("edge_weight", "edge_time", "edge_attributes", "edge_relation")
 TEXT_FIELDS = ("node_types", "node_names")
 CONTEXT_ARRAYS = ("counts", "distinct", "links", "other_types", "n_sharing", "means")
@@ -151,6 +151,9 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
         arrays["event_currencies_text"], arrays["event_currencies_offsets"] = pack_text(graph.events.currencies)
         arrays["event_dates"] = np.int64(DATE_PATTERNS.index(graph.events.dates))
         arrays["event_moves"] = np.int64(graph.events.moves)
+        if (earlier := graph.events.earlier) is not None:
+            arrays["event_earlier_ends"] = np.stack([earlier.source, earlier.target])
+            arrays["event_earlier_time"] = earlier.time
     texts = {field: getattr(graph, field) for field in (*TEXT_FIELDS, "edge_attribute_names", "relation_names")}
     if graph.context is not None:
         arrays |= {f"context_{part}": getattr(graph.context, part) for part in CONTEXT_ARRAYS}
@@ -234,7 +237,11 @@ def _events(arrays: Arrays) -> Events | None:
         raise ValueError("its events have dates of an unknown kind; update hopsight")
     names = tuple(_names(arrays, "event_currencies", offsets.size - 1) or ())
     moves = bool(arrays.get("event_moves", np.int64(1)))
-    return Events(**columns, currencies=names, dates=DATE_PATTERNS[pattern], moves=moves)
+    ends, time = (arrays.get(f"event_earlier_{part}") for part in ("ends", "time"))
+    if ends is not None and (ends.ndim != 2 or len(ends) != 2):
+        raise ValueError("its earlier events do not have two ends each")
+    earlier = None if ends is None else Events(ends[0], ends[1], time=time)
+    return Events(**columns, currencies=names, dates=DATE_PATTERNS[pattern], moves=moves, earlier=earlier)
 
 
 def _derived_arrays(derivation: Any) -> tuple[dict[str, Any], dict[str, Sequence[str]]]:

@@ -306,6 +306,19 @@ def number_unit(numbers: pl.Series) -> str | None:
     return next((name for least, _, name in UNITS if middle > least), None)
 
 
+def time_figures(words: pl.Series) -> pl.Series:
+    """Return times that are written as numbers, with a decimal point or comma; null for any other text."""
+    return words.str.strip_chars().str.replace(r"^(\d+),(\d{1,2}|\d{4,})$", "$1.$2").cast(pl.Float64, strict=False)
+
+
+def notice_plain(numbers: pl.Series, notices: list[str] | None) -> None:
+    """Say that times are numbers without a known unit, such as 240531: if they are dates, they are not read as such."""
+    known = numbers.drop_nulls()
+    if len(known) and number_unit(numbers) is None and not UNIX[0] < float(known.median()) < UNIX[1]:  # type: ignore[arg-type]
+        what = f"The times in column {numbers.name!r}, such as {known[0]:g}"
+        notice(f"{what}, are plain numbers: neither dates such as 2024-05-31 nor UNIX times.", notices)
+
+
 def check_one_unit(numbers: pl.Series) -> None:
     """Refuse UNIX times of which some are in seconds and others in a finer unit."""
     known = numbers.drop_nulls()

@@ -52,7 +52,7 @@ from hopsight.io.nodes import (
 )
 from hopsight.io.notices import NamedNotices, notice, notice_renamed
 from hopsight.io.rules import LEAST_ROWS, is_event_name, normalized_name
-from hopsight.io.sources import TABLE_SUFFIXES, reading, resolve
+from hopsight.io.sources import TABLE_SUFFIXES, Address, reading, resolve
 from hopsight.io.typed import Nodes, Relation, check_type, typed_graph
 from hopsight.system.lazy_polars import pl
 
@@ -189,8 +189,7 @@ def read_tables(
     duplicates = "sum" if duplicates is None else duplicates
     check_choice("duplicates", duplicates, DUPLICATES)
     kinds = parse_derive(derive)
-    if nodes is None and isinstance(edges, Path):
-        nodes = find_nodes(edges)
+    nodes = find_nodes(edges) if nodes is None else nodes
     of_nodes = NodeTable(nodes, id_column, label, None, ignore, category, name_column, type_column)
     of_edges = EdgeTable(
         edges, source_column, target_column, weight=weight_column, time=time_column, ignore=ignore, category=category,
@@ -686,8 +685,11 @@ def node_path(path: Path) -> Path:
     return path.with_name(f"{stem}.nodes{path.name[len(stem) :]}")
 
 
-def find_nodes(path: Path) -> Path | None:
+def find_nodes(place: Any) -> Path | None:
     """Return the node table beside an edge list, or None if there is none."""
+    path = place.paths[0] if isinstance(place, Address) and len(place.paths) == 1 else place
+    if not isinstance(path, Path) or not path.name.lower().endswith(TABLE_SUFFIXES):
+        return None
     stem = _stem(path)
     candidates = (node_path(path), *(path.with_name(f"{stem}.nodes{suffix}") for suffix in TABLE_SUFFIXES))
     return next((candidate for candidate in candidates if candidate.is_file() and candidate != path), None)

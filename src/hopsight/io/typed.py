@@ -342,7 +342,7 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
     )
     if parts:
         shown = ", ".join(f"{part.name} ({plural(part.n_pairs, 'pair')})" for part in parts)
-        notice(f"Ranks {plural(mine.size, 'node')} of type {kind!r}; connected by what they share: {shown}.", notices)
+        notice(f"Connected nodes of type {kind!r} by what they share: {shown}.", notices)
     return with_relations(seen, source, target, codes, names)
 
 
@@ -358,8 +358,8 @@ def _events_within(graph: AttributedGraph, rows: IntArray) -> Events | None:
         return None
     place = np.full(graph.n_nodes, -1, dtype=np.int64)
     place[rows] = np.arange(rows.size)
-    within = graph.events.rows((place[graph.events.source] >= 0) & (place[graph.events.target] >= 0))
-    return within.renumbered(place) if within.size else None
+    within = graph.events.within(place)
+    return within if within.size else None
 
 
 def _in_order(graph: AttributedGraph, kind: str) -> IntArray:

@@ -14,6 +14,7 @@ from scipy.sparse.linalg import ArpackError
 
 from hopsight.checks import check_choice, check_count, option, plural
 from hopsight.io.derive import SHARE, currency_of
+from hopsight.io.rules import MISSING_CATEGORY
 from hopsight.system.threads import VALUES_AT_ONCE, blas_on_one_thread, few_threads, for_each, in_order, n_threads
 
 FloatArray = NDArray[np.float64]
@@ -299,18 +300,21 @@ def in_order_of(
     return attributes[:, [position[name] for name in wanted]]
 
 
-def unseen_categories(wanted: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the columns of categories in which a graph has no value that a fit knew.
+def unseen_categories(wanted: Sequence[str], names: Sequence[str], attributes: Any) -> dict[str, tuple[int, str]]:
+    """Return by column how many nodes have a category that a fit did not know, and the first one.
 
-    >>> unseen_categories(["city=Oslo", "city=Rome", "kind=a"], ["city=Bern", "kind=A"])
-    ['city']
+    >>> unseen_categories(["city=Oslo", "city=Rome", "kind=a"], ["city=Bern", "kind=A"], np.array([[1, 0], [0, 1]]))
+    {'city': (1, 'Bern')}
     """
-    known, here = (
-        {tuple(name.lower().partition("=")[::2]) for name in each if "=" in name} for each in (wanted, names)
-    )
-    columns = dict.fromkeys(name.partition("=")[0] for name in wanted if "=" in name)
-    common, present = {column for column, _ in known & here}, {column for column, _ in here}
-    return [each for each in columns if each.lower() in present and each.lower() not in common]
+    known = {name.lower() for name in wanted}
+    columns = {name.partition("=")[0].lower() for name in wanted if "=" in name}
+    found: dict[str, tuple[int, str]] = {}
+    for place, name in enumerate(names):
+        column, _, value = name.partition("=")
+        if column.lower() in columns and name.lower() not in known and value != MISSING_CATEGORY:
+            before, first = found.get(column, (0, value))
+            found[column] = before + int((attributes[:, [place]] != 0).sum()), first
+    return found
 
 
 def choose_scaling(attributes: Any) -> str:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hopsight.canonical import Events
 from hopsight.checks import Refusal, check_choice, check_count, option, plural, shortened
 from hopsight.detectors.predict import ranked_threshold
 from hopsight.detectors.table import weighted, weights_of
@@ -27,6 +28,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.groups import common_kinds
 from hopsight.io.derive import currency_of
 from hopsight.io.notices import collected, notice
+from hopsight.io.npz import read_npz
 from hopsight.io.sources import TABLE_SUFFIXES
 from hopsight.metrics import ranks
 from hopsight.preprocess.transform import unseen_categories
@@ -290,13 +292,12 @@ def score(
                 with suppress(Refusal):  # no amounts in the currency of the fit
                     graph = dataclasses.replace(source, currency=unit).read_ranked()
                     source = dataclasses.replace(source, currency=unit)
-            for column in unseen_categories(wanted, graph.attribute_names):
-                notice(
-                    f"Column {column!r} has no value here that the model knows: it counts as if it were empty.", None
-                )
+            for column, (n_nodes, word) in unseen_categories(wanted, graph.attribute_names, graph.attributes).items():
+                new = f"{plural(n_nodes, 'node')} of {graph.n_nodes:,} with a value that the model does not know"
+                notice(f"Column {column!r}: {new}, such as {shortened(word)}; it counts as if it were empty.", None)
+            if getattr(model, "flow_baseline_", None) is not None and graph.events is not None:
+                graph = _with_earlier(graph, (model_path if inside.is_dir() else model_path.parent) / "graph.npz")
         show.say(read_sentence(graph))
-        if getattr(model, "flow_baseline_", None) is not None and graph.events is not None:
-            notice(NEW_HERE, None)
         with stages.stage("score"):
             judged = model.judge(graph)
         if common := common_kinds(getattr(judged, "evidence_", {}), getattr(judged, "least_evidence_", {})):
@@ -317,7 +318,21 @@ def score(
     return Result.of(folder, graph, judged, record, reasons)
 
 
-NEW_HERE = "A partner is called new where it first occurs in this file: a model does not keep earlier events."
+def _with_earlier(graph: AttributedGraph, path: Path) -> AttributedGraph:
+    """Return a graph whose events know those of the fit before they began."""
+    now = graph.events
+    before = read_npz(path) if path.is_file() and now.time is not None else None
+    if before is None or before.events is None or before.events.time is None:
+        notice("A partner is called new where it first occurs in this file: the model does not keep events.", None)
+        return graph
+    earlier = before.events.rows(before.events.time < np.nanmin(now.time, initial=np.inf))
+    order = np.argsort(graph.node_hashes)
+    place = order[np.searchsorted(graph.node_hashes[order], before.node_hashes).clip(max=graph.n_nodes - 1)]
+    place = np.where(graph.node_hashes[place] == before.node_hashes, place, -1)
+    earlier = Events(earlier.source, earlier.target, time=earlier.time).within(place)
+    said = f"{plural(earlier.size, 'event')} of the fit before this file begins"
+    notice(f"Partners in the {said} are not new, and what recurs is no burst.", None)
+    return dataclasses.replace(graph, events=dataclasses.replace(now, earlier=earlier))
 
 
 def _check_apart(source: Source, folder: Path) -> None:

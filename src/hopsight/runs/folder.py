@@ -29,8 +29,7 @@ ALERTS, WINDOWS, TRAJECTORIES, STATE = "alerts.csv", "windows.csv", "trajectorie
 OVER_TIME_FILES = (ALERTS, WINDOWS, TRAJECTORIES, STATE)  # only a run over time has them
 OVER_TIME = TRAJECTORIES  # by which it is recognized
 FORMAT = "hopsight-run"  # the first value in run.json
-WRITTEN = "files"  # the value in run.json that lists the files of the run, with the SHA-256 of those that people edit
-EDITED = (".csv", ".html", ".json")  # how their names end
+WRITTEN = "files"  # the value in run.json that lists the files of the run, each with its SHA-256
 REDACTED, KEY = "report-redacted.html", "redacted.csv"
 LEARNED = "scores-learned.csv"  # the ranking that a review has learned
 LATER = (REDACTED, KEY, LEARNED)  # what may be added to a finished run
@@ -224,8 +223,8 @@ def _list(folder: Path, names: Collection[str], files: dict[str, str | None]) ->
 
 
 def _checksum_of(path: Path) -> str | None:
-    """Return the checksum of a file that people edit; None of another, and of the record, which has the checksums."""
-    return checksum(path) if path.suffix in EDITED and path.name != RECORD else None
+    """Return the checksum of a file; None of a folder, of the record, which has them, and of a state, which changes."""
+    return checksum(path) if path.is_file() and path.name not in (RECORD, STATE) else None
 
 
 def _checkpoints(folder: Path) -> list[Path]:

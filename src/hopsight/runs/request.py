@@ -130,7 +130,7 @@ class Source:
         with reading(place):
             header = other.header if self.header is None else self.header
             edges = open_table(place, header=header, notices=[]).names
-        nodes = resolve(self.nodes) if self.nodes else find_nodes(place) if isinstance(place, Path) else None
+        nodes = resolve(self.nodes) if self.nodes else find_nodes(place)
         with reading(nodes):
             return edges, () if nodes is None else open_table(nodes, notices=[]).names
 

@@ -44,10 +44,11 @@ def time_form(table: Table, name: str) -> str:
     kind = rules.text_kind(column, []) if column.dtype == pl.String else None
     if kind in rules.SLASHED:
         return _stated(rules.SLASHED[kind], column)
-    numbers = rules.text_numbers(column, "numbers") if kind == "numbers" else column
+    numbers = rules.time_figures(column) if kind == "numbers" or kind in rules.WRITTEN else column
     if not numbers.dtype.is_numeric():
         return PLAIN
     rules.check_one_unit(numbers)
+    rules.notice_plain(numbers, None)
     return _stated(rules.number_unit(numbers) or PLAIN, column)
 
 
@@ -61,7 +62,7 @@ def as_seconds(column: pl.Series, form: str) -> pl.Series:
     elif column.dtype == pl.String:
         seconds = _text_seconds(column, form)
         if seconds.null_count():  # of a few words among numbers, the words are wrong
-            seconds = min(seconds, rules.in_seconds(_cast(column), form), key=pl.Series.null_count)
+            seconds = min(seconds, rules.in_seconds(rules.time_figures(column), form), key=pl.Series.null_count)
     elif not column.dtype.is_temporal() or column.dtype in (pl.Duration, pl.Time):
         raise ValueError(f"column {column.name!r} holds {column.dtype}, not times: dates or UNIX seconds are needed")
     else:
@@ -98,14 +99,9 @@ def moment_words(seconds: float, pattern: str) -> str:
 def as_numbers(column: pl.Series) -> pl.Series | None:
     """Return numbers, also those written as text, or None."""
     if column.dtype == pl.String:
-        numbers = _cast(column)
+        numbers = rules.time_figures(column)
         return numbers if numbers.null_count() == column.null_count() else None
     return column if column.dtype.is_numeric() else None
-
-
-def _cast(column: pl.Series) -> pl.Series:
-    """Return numbers written as text, null for any other text."""
-    return column.str.strip_chars().cast(pl.Float64, strict=False)
 
 
 def _text_seconds(column: pl.Series, form: str) -> pl.Series:
