@@ -102,6 +102,24 @@ def test_ctrl_c_while_libraries_are_imported_is_one_word() -> None:
     assert done.returncode == 130 and done.stderr == "hopsight: stopped\n", done.stderr[-500:]
 
 
+def test_a_signal_during_an_import_waits_for_its_end() -> None:
+    program = (
+        "import os, signal, sys\n"
+        "class Descriptor:\n"  # Python makes a RuntimeError of what is raised in __set_name__
+        "    def __set_name__(self, owner, name):\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'numpy.dtypes':\n"
+        "            type('Class', (), {'attribute': Descriptor()})\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from hopsight.cli import main\n"
+        "sys.exit(main(['explain', 'nowhere', 'a']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (143, "hopsight: stopped\n")
+
+
 @pytest.mark.attack
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_at_forty_moments_a_detection_says_so_in_one_line(number: int, tmp_path: Path) -> None:

@@ -61,6 +61,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     except StoppedError as stop:
         return _complain(str(stop), _stopped_by(received))
     except Exception as error:
+        if received:  # a library has made another error of it
+            return _complain("stopped", _stopped_by(received))
         if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed
             return 0
         if os.environ.get(DEBUG):
@@ -98,7 +100,6 @@ def _open_streams() -> None:
 
 def _stopped_by(received: Sequence[int]) -> int:
     """Return the exit code of a command that a signal stopped: 130 after Ctrl-C, 143 after SIGTERM."""
-    exec("")  # noqa: S102 (python -m would end with 130 if the signal came inside an exec; another makes it forget)
     return 128 + received[0] if received else INTERRUPTED
 
 

@@ -19,10 +19,18 @@ if TYPE_CHECKING:
 
 
 AGAIN = 3.0  # seconds after which a command is asked to stop again
+SOON = 0.05  # the same while a module is being imported
 
 
 class StoppedError(Exception):
     """The user stopped a run that can be resumed."""
+
+
+class StopSignal(KeyboardInterrupt):  # noqa: N818 (no error)
+    """A signal asks the command to stop.
+
+    Python would forget the exit code of a SIGTERM if this was a KeyboardInterrupt itself and came inside an ``exec``.
+    """
 
 
 class IgnoreWriteErrors:
@@ -64,16 +72,19 @@ def load_graph(source: Source, out: Path, *, force: bool) -> Any:
 def stopping(received: list[int]) -> Iterator[None]:
     """Treat SIGTERM like Ctrl-C, so that a command that is stopped removes its temporary files.
 
-    Both are repeated until the command has ended: a library that is being imported may swallow the first. ``received``
-    gets the numbers of the signals.
+    Both are repeated until the command has ended, because a library may swallow the first, and wait for the end of an
+    import, because half a library cannot clean up after itself. ``received`` gets the numbers of the signals.
     """
 
     def stop(number: int, frame: Any) -> None:
         received.append(number)
-        if hasattr(signal, "setitimer"):
+        has_timer = hasattr(signal, "setitimer")
+        waits = has_timer and _is_importing(frame)
+        if has_timer:
             signal.signal(signal.SIGALRM, stop)
-            signal.setitimer(signal.ITIMER_REAL, AGAIN)
-        raise KeyboardInterrupt
+            signal.setitimer(signal.ITIMER_REAL, SOON if waits else AGAIN)
+        if not waits:
+            raise StopSignal
 
     heard = {signal.SIGTERM}
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as it is in the background
@@ -87,6 +98,15 @@ def stopping(received: list[int]) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+def _is_importing(frame: Any) -> bool:
+    """Return whether a frame runs while the command imports a module."""
+    while frame is not None and frame.f_globals.get("__name__") != "hopsight.cli":
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager
