@@ -27,7 +27,7 @@ from hopsight.canonical import (
     texts,
 )
 from hopsight.checks import plural
-from hopsight.system.arrays import Positions, frozen, id_hashes, ids_ascend
+from hopsight.system.arrays import Positions, frozen, id_hashes, ids_ascend, sorted_by_id
 
 _BACK = 1 << 32  # an edge from the larger position to the smaller one counts this much, where both are counted
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
@@ -259,8 +259,7 @@ class AttributedGraph:
         if self.directed:
             return self.edges
         source, target = self.edges
-        place = np.empty(self.n_nodes, dtype=np.int64)
-        place[sorted(range(self.n_nodes), key=self.node_ids.tolist().__getitem__)] = np.arange(self.n_nodes)
+        place = self.id_places
         sent = np.zeros(self.n_edges)
         if self.events is not None:
             ends = (self.events.source, self.events.target)
@@ -308,6 +307,12 @@ class AttributedGraph:
     def ids_in_order(self) -> bool:
         """Whether the nodes are in the order of their ids, where p2 comes before p10."""
         return ids_ascend(self.node_ids)
+
+    @cached_property
+    def id_places(self) -> NDArray[np.int64]:
+        """The place of each node in the order of ids, by which equal scores are ordered."""
+        places = np.arange(self.n_nodes, dtype=np.int64)
+        return frozen(places if self.ids_in_order else np.argsort(sorted_by_id(self.node_ids)))
 
     @cached_property
     def edge_starts(self) -> NDArray[np.int64]:

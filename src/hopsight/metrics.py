@@ -18,18 +18,20 @@ from hopsight.checks import check_count, check_ratio
 KIND_NAMES = {1: "structure", 2: "attribute", 3: "both"}
 
 
-def ranking(scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return node positions from the most to the least anomalous; equal scores keep the order of the graph.
+def ranking(scores: NDArray[np.float64], places: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    """Return node positions from the most to the least anomalous; equal scores are in the order of their places.
+
+    The places are those of the ids (:attr:`hopsight.graph.AttributedGraph.id_places`), or by default the positions.
 
     Examples
     --------
     >>> ranking(np.array([0.1, 0.9, 0.9])).tolist()
     [1, 2, 0]
     """
-    return np.argsort(-scores, kind="stable")
+    return np.argsort(-scores, kind="stable") if places is None else np.lexsort([places, -scores])
 
 
-def ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def ranks(scores: NDArray[np.float64], places: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
     """Return the rank of every node, 1 for the most anomalous.
 
     Examples
@@ -37,9 +39,9 @@ def ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     >>> ranks(np.array([0.1, 0.9, 0.9])).tolist()
     [3, 1, 2]
     """
-    places = np.empty(scores.size, dtype=np.int64)
-    places[ranking(scores)] = np.arange(1, scores.size + 1)
-    return places
+    found = np.empty(scores.size, dtype=np.int64)
+    found[ranking(scores, places)] = np.arange(1, scores.size + 1)
+    return found
 
 
 def roc_auc(labels: ArrayLike, scores: ArrayLike) -> float:

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hopsight import load
+from hopsight import CrossHCM, load
 from hopsight.detectors.base import Epoch, NodeOrder
 from hopsight.detectors.storage import load_detector
+from hopsight.explanations.edges import edge_order
 from hopsight.graph import AttributedGraph
 from toys import quick, renumbered, two_groups
 
@@ -45,6 +46,22 @@ def hops(model: object, graph: AttributedGraph) -> dict[object, float]:
     pairs = graph.node_ids[graph.edges].T.tolist()
     ends = [tuple(pair) if graph.directed else frozenset(pair) for pair in pairs]
     return dict(zip(ends, model.edge_hop_.tolist(), strict=True))  # type: ignore[attr-defined]
+
+
+def test_equal_scores_are_in_the_order_of_ids() -> None:
+    """In a ring whose nodes repeat, as many scores are equal."""
+    ring = pl.DataFrame(
+        {"a": [f"n{k}" for k in range(24)] * 2, "b": [f"n{(k + d) % 24}" for d in (1, 3) for k in range(24)]}
+    )
+    nodes = pl.DataFrame({"id": [f"n{k}" for k in range(24)], "age": [k % 5 for k in range(24)]})
+    tables = []
+    for seed in (0, 1):
+        graph = load(ring, nodes=nodes.sample(fraction=1.0, shuffle=True, seed=seed))
+        model = CrossHCM.untrained().fit(graph)
+        order = edge_order(model, graph)
+        tables.append((model.to_frame(), graph.node_ids[graph.directions[:, order]].tolist()))
+    assert tables[0][0]["score"].n_unique() < 24
+    assert tables[0][0].equals(tables[1][0]) and tables[0][1] == tables[1][1]
 
 
 def test_a_graph_in_the_order_of_its_ids_is_used_as_it_is() -> None:

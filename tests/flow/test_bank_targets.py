@@ -49,7 +49,7 @@ def test_rings_are_listed_with_their_amount_and_time(model: Any) -> None:
 def test_the_first_edges_are_what_was_planted_and_say_how_much_and_when(model: Any) -> None:
     graph = model.graph_
     planted = np.isin(graph.node_ids, BANK.cases["account"].to_list())
-    order = edge_order(model)
+    order = edge_order(model, graph)
     assert planted[graph.edges[:, order[:15]]].any(axis=0).all()
     reasons = edge_reasons(model, order[:15], None, edge_events(graph, model)).to_list()
     assert all(re.match(r"[\d,.]+ EUR on 2024-\d\d-\d\d \d\d:\d\d, (one|part|unusual)", each) for each in reasons)

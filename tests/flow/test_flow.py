@@ -249,3 +249,10 @@ def test_amounts_of_different_currencies_are_not_passed_on_as_one_another() -> N
     both = bank(rows, 3, currency=currency, currencies=("EUR", "JPY"))
     assert facts(one, "pass_through", 0).passed == 1000.0
     assert facts(both, "pass_through", 0) is None
+
+
+def test_a_day_of_no_length_is_refused() -> None:
+    usual = flow_of(bank([(0, 1, 10.0, 1.0)], 2)).usual
+    for day in (np.zeros(2), np.ones(1)):
+        with pytest.raises(ValueError, match="a day of no length"):
+            replace(usual, day=day)

@@ -26,7 +26,7 @@ class StoppedError(Exception):
     """The user stopped a run that can be resumed."""
 
 
-class StopSignal(KeyboardInterrupt):  # noqa: N818 (no error)
+class StopSignal(KeyboardInterrupt):
     """A signal asks the command to stop.
 
     Python would forget the exit code of a SIGTERM if this was a KeyboardInterrupt itself and came inside an ``exec``.

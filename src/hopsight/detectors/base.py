@@ -329,8 +329,9 @@ class Detector(ABC):
             return card(repr(self), paragraph("Not fitted yet."))
         scores = self.decision_score_
         graph = getattr(self, "graph_", None)
-        ids = np.arange(scores.size) if graph is None else graph.node_ids
-        rows = [[ids[node], rank, f"{scores[node]:.4g}"] for rank, node in enumerate(ranking(scores)[:N_SHOWN], 1)]
+        ids, places = (np.arange(scores.size), None) if graph is None else (graph.node_ids, graph.id_places)
+        first = ranking(scores, places)[:N_SHOWN]
+        rows = [[ids[node], rank, f"{scores[node]:.4g}"] for rank, node in enumerate(first, 1)]
         flagged = f"{plural(int(self.label_.sum()), 'node')} of {scores.size:,} flagged (score above "
         return card(repr(self), paragraph(f"{flagged}{self.threshold_:.4g})."), table(["node", "rank", "score"], rows))
 

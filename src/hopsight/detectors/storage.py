@@ -17,6 +17,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save_file
 
+from hopsight.checks import shortened
 from hopsight.detectors.predict import threshold
 from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS
 from hopsight.graph import AttributedGraph
@@ -42,14 +43,14 @@ def check_parameters(kind: Any, parameters: Mapping[str, Any]) -> None:
     declared = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
     for name, value in parameters.items():
         if name not in declared or not _fits(value, declared[name]):
-            raise ValueError(f"{name} cannot be {value!r}")
+            raise ValueError(f"{name} cannot be {shortened(value)}")
 
 
 def check_fitted(detector: Any) -> None:
     """Refuse fitted values of the wrong type or size, and a model that fails on a graph of four nodes."""
     limit: Any = getattr(detector, "threshold_", None)
     if not _fits(limit, float) or not math.isfinite(limit):
-        raise ValueError(f"threshold_ cannot be {limit!r}")
+        raise ValueError(f"threshold_ cannot be {shortened(limit)}")
     threshold(np.zeros(1), detector.contamination, detector.false_alarms)
     for name, length, needed in columns_of(detector):
         values = getattr(detector, name, None)
@@ -61,7 +62,7 @@ def check_fitted(detector: Any) -> None:
     n_weights = max(*(np.shape(getattr(detector, name, ()))[-1:] for name in WEIGHTS), (0,))[0]
     for name, size in _sizes(detector):
         if n_weights and (not _fits(size, int) or not 0 < size <= n_weights):
-            raise ValueError(f"{name} cannot be {size!r}")
+            raise ValueError(f"{name} cannot be {shortened(size)}")
     _rehearse(detector)
 
 

@@ -66,11 +66,11 @@ def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
     repeated fits. The last columns are the ``type`` and the ``name`` of nodes that have one.
     """
     scores = np.asarray(model.decision_score_, dtype=np.float64)
-    order = shown_order(model)
+    order = shown_order(model, graph)
     judged = np.asarray(getattr(model, "judged_", np.ones(graph.n_nodes, dtype=bool)))
     table = {
         "node": graph.node_ids[order],
-        "rank": ranks(scores)[order],
+        "rank": ranks(scores, graph.id_places)[order],
         "score": scores[order],
         "flagged": (scores > model.threshold_)[order].astype(np.int8),
         "judged": judged[order].astype(np.int8),
@@ -83,9 +83,9 @@ def score_table(model: Any, graph: AttributedGraph) -> dict[str, NDArray[Any]]:
     return table if graph.node_names is None else table | {"name": graph.node_names[order]}
 
 
-def shown_order(model: Any) -> NDArray[np.int64]:
+def shown_order(model: Any, graph: AttributedGraph) -> NDArray[np.int64]:
     """Return node positions from the most to the least anomalous, of the nodes that the run is asked to rank."""
-    order = ranking(np.asarray(model.decision_score_, dtype=np.float64))
+    order = ranking(np.asarray(model.decision_score_, dtype=np.float64), graph.id_places)
     return order[model.only_[order]] if hasattr(model, "only_") else order
 
 

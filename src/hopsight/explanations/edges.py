@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hopsight.explanations.attributes import Places
 from hopsight.explanations.events import EdgeEvents, in_all
 from hopsight.graph import AttributedGraph
+from hopsight.metrics import ranking
 from hopsight.system.arrays import find_edges
 from hopsight.system.lazy_polars import pl
 
@@ -50,9 +51,9 @@ class JudgedEdges:
         ascending = np.argsort(edges)
         edges, others = edges[ascending], others[ascending]
         if self.has_hops:
-            order = edge_order(self.model, edges)
+            order = edge_order(self.model, self.graph, edges)
         else:
-            order = np.argsort(-self.model.decision_score_[others], kind="stable")
+            order = ranking(self.model.decision_score_[others], self.graph.id_places[others])
         return edges[order], others[order]
 
     def between(self, start: int, end: int) -> int | None:
@@ -123,7 +124,7 @@ class JudgedEdges:
 
         Where events have times, edges without any come last, because ``edges.csv`` has one row per event.
         """
-        order = edge_order(self.model) if self.has_hops else np.empty(0, dtype=np.int64)
+        order = edge_order(self.model, self.graph) if self.has_hops else np.empty(0, dtype=np.int64)
         if self.events is None or self.events.flow.events.time is None:
             return order
         return order[np.argsort(~np.isin(order, self.events.places), kind="stable")]
@@ -162,18 +163,20 @@ def edge_events(graph: AttributedGraph, model: Any) -> EdgeEvents | None:
     return None if flow is None else EdgeEvents(graph, model, flow)
 
 
-def edge_order(model: Any, edges: IntArray | None = None) -> IntArray:
-    """Return edge positions from the most to the least out of place: by score, then hops, then P(1 hop).
+def edge_order(model: Any, graph: AttributedGraph, edges: IntArray | None = None) -> IntArray:
+    """Return edge positions from the most to the least out of place: by score, then hops, P(1 hop), and ids.
 
     With ``edges``, the result orders these positions.
 
     >>> from types import SimpleNamespace
     >>> hops, probabilities = np.array([1.0, 3.0, 3.0]), np.array([0.9, 0.2, 0.1])
-    >>> edge_order(SimpleNamespace(edge_hop_=hops, edge_probability_=probabilities)).tolist()
+    >>> path = AttributedGraph.from_edges([0, 1, 2], [1, 2, 3], np.zeros((4, 1)))
+    >>> edge_order(SimpleNamespace(edge_hop_=hops, edge_probability_=probabilities), path).tolist()
     [2, 1, 0]
     """
     chosen: Any = slice(None) if edges is None else edges
-    keys = [model.edge_probability_[chosen], -model.edge_hop_[chosen]]
+    source, target = graph.id_places[graph.directions[:, chosen]]
+    keys = [target, source, model.edge_probability_[chosen], -model.edge_hop_[chosen]]
     if hasattr(model, "edge_score_"):
         keys.append(-model.edge_score_[chosen])
     return np.lexsort(keys)

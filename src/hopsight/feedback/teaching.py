@@ -75,7 +75,7 @@ def taught(
     rows = with_judged_neighbors(rows, graph, known.positions, known.anomalous)
     hashes = graph.node_hashes
     copied.learned_ = learn(rows, copied.decision_score_, known.positions, known.anomalous, hashes, _seed(detector))
-    apply(copied, rows, copied.decision_score_, ranked=graph.ranked)
+    apply(copied, graph, rows, copied.decision_score_)
     return copied
 
 
@@ -100,11 +100,11 @@ def features_of(detector: Any, graph: AttributedGraph, columns: Columns, default
     return lambda chosen: rows(order.nodes[chosen])
 
 
-def apply(detector: Any, rows: Rows, default: FloatArray, *, ranked: Any = None, keep: bool = False) -> None:
+def apply(detector: Any, graph: AttributedGraph, rows: Rows, default: FloatArray, *, keep: bool = False) -> None:
     """Set the ranking of nodes by what a detector has learned; ``keep`` its thresholds to judge another graph."""
     log_odds = detector.learned_.log_odds_of_all(rows, default)
-    NODES.apply(detector, default, log_odds, contamination=detector.contamination, ranked=ranked, keep=keep)
-    detector.rank_before_ = ranks(default)
+    NODES.apply(detector, default, log_odds, contamination=detector.contamination, ranked=graph.ranked, keep=keep)
+    detector.rank_before_ = ranks(default, graph.id_places)
 
 
 def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, default: FloatArray) -> FloatArray:
@@ -114,7 +114,7 @@ def apply_to_other(detector: Any, graph: AttributedGraph, columns: Columns, defa
     """
     detector.learned_ = learned = detector.learned_.known_in(graph.node_hashes)
     rows = with_judged_neighbors(features_of(detector, graph, columns, default), graph, *learned.labels)
-    apply(detector, rows, default, ranked=graph.ranked, keep=True)
+    apply(detector, graph, rows, default, keep=True)
     scores: FloatArray = detector.decision_score_
     return scores
 
@@ -149,9 +149,7 @@ def untaught(detector: Any) -> Any:
     return plain
 
 
-def questions(
-    detector: Any, n: int, hashes: NDArray[np.uint64], judged: Any = (), ranked: Any = None
-) -> list[tuple[int, str | None]]:
+def questions(detector: Any, n: int, graph: AttributedGraph, judged: Any = ()) -> list[tuple[int, str | None]]:
     """Return positions of the nodes to ask about next, and why.
 
     A node is asked about because it is the next of the ranking (None), to show what the bulk looks like (``"bulk"``,
@@ -167,13 +165,13 @@ def questions(
         known = np.union1d(known, detector.learned_.judged)
     free = np.ones(detector.decision_score_.size, dtype=np.bool_)
     free[known] = False
-    free &= True if ranked is None else ranked
+    free &= True if graph.ranked is None else graph.ranked
     sources: dict[str | None, Iterator[int]] = {
-        TOP: _each(ranking(detector.decision_score_), free),
-        BULK: _each(np.argsort(hashes * np.uint64(0x9E3779B97F4A7C15), kind="stable"), free),
+        TOP: _each(ranking(detector.decision_score_, graph.id_places), free),
+        BULK: _each(np.argsort(graph.node_hashes * np.uint64(0x9E3779B97F4A7C15), kind="stable"), free),
     }
     if detector.learned_ is not None:
-        sources[UNSURE] = _each(np.argsort(np.abs(detector.probability_ - 0.5), kind="stable"), free)
+        sources[UNSURE] = _each(ranking(-np.abs(detector.probability_ - 0.5), graph.id_places), free)
     asked: dict[int, str | None] = {}
     for turn in range(n_before, n_before + min(n, int(free.sum()))):
         top = turn % 2 == 0 if turn < ALTERNATING else turn % 3 == 0

@@ -75,6 +75,14 @@ class FlowBaseline:
     typical: FloatArray
     limits: FloatArray
 
+    def __post_init__(self) -> None:
+        n = len(self.currencies)
+        counts = (2, 2, len(WIDTHS), N_SIZES)
+        shapes = ((2,), counts, (*counts[:3], len(fields(Tail))), (n,), (n, 2), (len(BANDS), N_LIMITS))
+        parts = (self.day, self.counts, self.windows, self.currencies, self.typical, self.limits)
+        if any(np.shape(part) != shape for part, shape in zip(parts, shapes, strict=True)) or not (self.day > 0).all():
+            raise ValueError("what is usual for events has the wrong length, or a day of no length")
+
     def of_currency(self, events: Events) -> FloatArray:
         """Return median and deviation of log amounts for each currency; an unknown one is judged by itself."""
         known = {int(each): row for each, row in zip(self.currencies, self.typical, strict=True)}

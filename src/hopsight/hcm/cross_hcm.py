@@ -939,7 +939,7 @@ class CrossHCM(Detector):
         """Return positions of the nodes to ask about next, and why; ``judged`` are positions of nodes to leave out."""
         from hopsight.feedback import teaching
 
-        return teaching.questions(self, n, graph.node_hashes, judged, graph.ranked)
+        return teaching.questions(self, n, graph, judged)
 
     def check_learned(self) -> None:
         """Refuse what a saved detector claims to have learned if its parts do not fit together."""

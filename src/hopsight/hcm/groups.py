@@ -16,7 +16,6 @@ from hopsight.canonical import Context
 from hopsight.checks import plural
 from hopsight.flow.evidence import Flow
 from hopsight.graph import AttributedGraph
-from hopsight.system.arrays import sorted_by_id
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -116,7 +115,7 @@ def common_kinds(evidence: Mapping[str, FloatArray], least: Mapping[str, float])
 
 def by_id(groups: GroupList, evidence: Mapping[str, FloatArray], graph: AttributedGraph) -> GroupList:
     """Return groups of one graph in an order that does not depend on that of its nodes: ids decide among equals."""
-    place = np.arange(graph.n_nodes) if graph.ids_in_order else np.argsort(sorted_by_id(graph.node_ids))
+    place = graph.id_places
     found = []
     for group in groups:
         own = evidence[group.kind][group.members]

@@ -93,7 +93,7 @@ def report(model: Any, graph: AttributedGraph | None = None, *, top: int = 20, r
     if redact:
         explainer = Explainer(model, redacted(explainer.graph, explainer.scores))
     known = explainer.graph
-    first = list(explainer.many(ranking(explainer.scores)[:top].tolist()))
+    first = list(explainer.many(ranking(explainer.scores, known.id_places)[:top].tolist()))
     run = {
         "detector": type(model).__name__,
         "seed": model.seed,
@@ -111,7 +111,7 @@ def redacted(graph: AttributedGraph, scores: Any) -> AttributedGraph:
     >>> redacted(path, np.array([0.1, 0.9, 0.5])).node_ids.tolist()
     ['node 3', 'node 1', 'node 2']
     """
-    numbers = [f"node {rank}" for rank in ranks(scores).tolist()]
+    numbers = [f"node {rank}" for rank in ranks(scores, graph.id_places).tolist()]
     context = graph.context
     if context is not None:  # cards and devices have names
         context = dataclasses.replace(context, others=[str(number + 1) for number in range(len(context.others))])
@@ -140,7 +140,7 @@ def report_page(
     explained = dict(zip(positions, map(node_reasons, first), strict=True))
     explained |= zip(flagged, map(node_reasons, explainer.many(flagged, absent=0, influences=False)), strict=True)
     about = _about(explainer, first, run) | {"files": list(files)}
-    order, n_nodes = ranking(explainer.scores)[:N_NODES].tolist() if first else [], N_NODES
+    order, n_nodes = ranking(explainer.scores, explainer.graph.id_places)[:N_NODES].tolist() if first else [], N_NODES
     while True:
         data = about | page_nodes(PageNodes(explainer), explainer, explained, order, n_nodes)
         page = ReportPage(f"{about['name']} · hopsight", render_page(f"{about['name']} · hopsight", data, SCRIPTS))
@@ -268,7 +268,7 @@ def _flagged(explainer: Explainer, known: Sequence[int]) -> list[int]:
 
 def _flagged_of(explainer: Explainer) -> NDArray[np.int64]:
     """Return all flagged nodes that the run is asked to rank, most anomalous first."""
-    order = shown_order(explainer.model)
+    order = shown_order(explainer.model, explainer.graph)
     return order[explainer.scores[order] > explainer.model.threshold_]
 
 

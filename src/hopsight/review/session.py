@@ -93,7 +93,7 @@ class Session:
                 for place, kind in next_nodes(self.model, self.graph, N_LISTED, list(known))
             ]
         if view == "flagged":
-            order = ranking(self.model.decision_score_)
+            order = ranking(self.model.decision_score_, self.graph.id_places)
             return [
                 self._row(place, known) for place in order[: min(N_LISTED * 4, int(self.model.label_.sum()))].tolist()
             ]
@@ -339,7 +339,7 @@ def next_nodes(model: Any, graph: AttributedGraph, n: int, judged: list[int]) ->
     n = min(n, model.decision_score_.size)
     if can_learn(model):
         return list(model.questions(n, graph, judged))
-    order = ranking(model.decision_score_)[: n + len(judged)]
+    order = ranking(model.decision_score_, graph.id_places)[: n + len(judged)]
     left: list[tuple[int, str | None]] = [(place, None) for place in order.tolist() if place not in set(judged)]
     return left[:n]
 

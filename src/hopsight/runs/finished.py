@@ -92,7 +92,7 @@ def write_redacted(folder: Path, *, top: int = 20) -> tuple[Path, Path]:
     """
     check_polars()  # before anything is written
     model, graph = open_run(folder)
-    order = ranking(model.decision_score_)
+    order = ranking(model.decision_score_, graph.id_places)
     names = redacted(graph, model.decision_score_).node_ids
     key = {"node": [guarded(str(graph.node_ids[node])) for node in order], "redacted": names[order].tolist()}
     with adding(folder, KEY, REDACTED):

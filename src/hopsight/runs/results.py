@@ -130,7 +130,7 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = T
     known |= {name: value for name, value in optional.items() if hasattr(model, value)}
     timed = events if events is not None and events.flow.given.time is not None else None
     scores = None if timed is None else timed.scores(model)
-    order = edge_order(model) if timed is None else timed.order(scores)
+    order = edge_order(model, graph) if timed is None else timed.order(scores, graph.id_places)
 
     def rows(places: slice) -> pl.DataFrame:
         chosen = order[places]
@@ -230,12 +230,12 @@ class Result:
         """Return the result of a model that is fitted to the graph."""
         scores, edges = model.decision_score_, list[tuple[object, object, float, bool]]()
         if getattr(model, "edge_learned_", None) is not None:
-            first = edge_order(model)[: len(reasons)]
+            first = edge_order(model, graph)[: len(reasons)]
             ends, chances = graph.node_ids[graph.directions[:, first]], model.edge_anomaly_probability_[first]
             edges = [
                 *zip(*ends.tolist(), chances.tolist(), model.edge_label_[first].astype(bool).tolist(), strict=True)
             ]
-        order, own = shown_order(model), own_columns(model)
+        order, own = shown_order(model, graph), own_columns(model)
         groups = groups_sentence(graph, getattr(model, "groups_", ()))
         return cls(folder, graph, scores, model.threshold_, order, record, own, reasons, edges, groups)
 
@@ -247,7 +247,7 @@ def now() -> str:
 
 def record_of(source: Source, graph: AttributedGraph, model: Any, *, scored: bool = False) -> dict[str, Any]:
     """Return the part of the record that every command with scores has; ``scored`` by a model fitted elsewhere."""
-    shown = shown_order(model)
+    shown = shown_order(model, graph)
     n_flagged, learned = int(model.label_[shown].sum()), getattr(model, "learned_words", None)
     n_ranked = graph.n_nodes if graph.ranked is None else int(graph.ranked.sum())
     return {
@@ -331,7 +331,7 @@ def _write_reasons(folder: Path, graph: AttributedGraph, model: Any, top: int, r
     from hopsight.report.page import report_page
 
     explainer = Explainer(model, graph)
-    explanations = list(explainer.many(shown_order(model)[:top].tolist()))
+    explanations = list(explainer.many(shown_order(model, graph)[:top].tolist()))
     reasons = json.dumps([reason.to_dict() for reason in explanations], indent=1, ensure_ascii=False)
     write_whole(folder / "explanations.json", reasons)
     written = [name for name in LINKED if name == RECORD or (folder / name).is_file()]  # the record comes last
