@@ -251,7 +251,8 @@ class Events:
     source, target
         (n_events,) node positions, in the direction in which the rows give them.
     amount, time
-        (n_events,) numbers, NaN where a cell is empty; None without the column. Dates are seconds since 1970.
+        (n_events,) numbers, NaN where a cell is empty; None without the column. Dates are seconds since 1970. Negative
+        amounts, such as refunds, count in sums only.
     currency, currencies
         (n_events,) position of each event's currency among the names; None without the column.
     dates

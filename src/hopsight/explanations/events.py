@@ -336,10 +336,11 @@ def exchanged(graph: AttributedGraph, members: Any) -> str:
 
     >>> from hopsight.canonical import Events
     >>> from hopsight.graph import AttributedGraph
-    >>> events = Events(np.array([0, 1, 2]), np.array([1, 0, 0]), np.array([50.0, 45.0, 9.0]), 1.7e9 + np.arange(3.0))
+    >>> amounts, times = np.array([50.0, 45.0, -5.0, 9.0]), 1.7e9 + np.arange(4.0)
+    >>> events = Events(np.array([0, 1, 1, 2]), np.array([1, 0, 0, 0]), amounts, times)
     >>> path = AttributedGraph.from_edges([0, 2], [1, 0], np.zeros((3, 1)), events=events)
-    >>> exchanged(path, np.array([0, 1]))
-    'They sent each other 95 in 2 events (2023-11-14 22:13).'
+    >>> exchanged(path, np.array([0, 1]))  # with a refund
+    'They sent each other 90 in 3 events (2023-11-14 22:13).'
     """
     events = graph.events
     if events is None:
@@ -404,8 +405,8 @@ def node_events(graph: AttributedGraph, node: int, most: int, partners: int = 10
 def _largest(partner: Any, value: Any, most: int) -> list[Any]:
     """Return the partners with the largest sums as (partner, sum), the number of others, their sum, and that of all."""
     nodes, at = np.unique(partner, return_inverse=True)
-    sums = np.bincount(at, weights=value, minlength=nodes.size)
+    sums = np.maximum(np.bincount(at, weights=value, minlength=nodes.size), 0.0)  # more may come back than went out
     order = np.lexsort([nodes, -sums])
     first = [[int(nodes[place]), float(sums[place])] for place in order[:most].tolist()]
     rest = sums[order[most:]]
-    return [first, int(rest.size), float(rest.sum()), float(sums.sum())]
+    return [first, int(rest.size), float(rest.sum()), float(value.sum())]

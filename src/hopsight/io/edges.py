@@ -375,12 +375,8 @@ class EdgeColumns:
         return next((name for name in [*named, *weight] if _are_amounts(self.numbers[name], name)), None)
 
     def events(self, source: NDArray[Any], target: NDArray[Any]) -> Events | None:
-        """Return the rows as events if they have an amount or a time; self-loops are left out.
-
-        A negative amount, such as a refund, is unknown: who paid whom is not.
-        """
+        """Return the rows as events if they have an amount or a time; self-loops are left out."""
         amount = None if self.amount is None else self.numbers[self.amount].to_numpy()
-        amount = None if amount is None else np.where(amount < 0.0, np.nan, amount)
         time = None if self.time is None or self.time not in self.times else self.times[self.time].to_numpy()
         if amount is None and time is None:
             return None
@@ -454,7 +450,9 @@ class EdgeColumns:
             notice(f"Read column {said} of each edge.", notices)
         if self.amount is not None and (n_negative := int((self.numbers[self.amount] < 0.0).sum())):
             what, one = f"{plural(n_negative, 'negative amount')} in column {self.amount!r}", n_negative == 1
-            said = f"{'it counts' if one else 'they count'} in sums and means, but as unknown in evidence from amounts"
+            said = (
+                f"{'it counts' if one else 'they count'} in sums and means, but not in evidence from amounts and times"
+            )
             notice(f"{what}: {said}.", notices)
         if self.amount is None:
             self._notice_no_amount(given, notices)
