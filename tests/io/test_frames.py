@@ -196,8 +196,10 @@ def test_pandas_needs_no_pyarrow_and_is_not_imported_for_others() -> None:
     program = (
         "import sys; sys.modules['pyarrow'] = None; import pandas as pd; "
         "from hopsight.io.frames import frame_of; "
-        "table = pd.DataFrame({'a': ['x', None], 'b': [1, 2], 't': pd.to_datetime(['2024-01-01', None])}); "
-        "print(frame_of(table).rows())"
+        "times = pd.to_datetime(['2024-01-01', None]); "
+        "table = pd.DataFrame({'a': ['x', None], 'b': [1, 2], 't': times, 's': times.astype('datetime64[s]')}); "
+        "frame = frame_of(table); assert frame['s'].equals(frame['t']), frame; "
+        "print(frame.drop('s').rows())"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[('x', 1, datetime.datetime(2024, 1, 1, 0, 0)), (None, 2, None)]"

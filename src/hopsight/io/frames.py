@@ -577,6 +577,8 @@ def _pandas_series(name: str, column: Any) -> pl.Series:
     is_nullable = kind[:1].isupper() or kind.endswith("[pyarrow]") or kind == "boolean"  # what NumPy cannot hold
     if getattr(column.dtype, "kind", "") in "biufmM" and not is_nullable:
         values = column.to_numpy()
+        if str(values.dtype).endswith("64[s]"):  # polars knows finer units only
+            values = values.astype(f"{values.dtype.kind}8[ms]")
         return pl.Series(name, values, nan_to_null=values.dtype.kind == "f")
     empty = column.isna().to_numpy(dtype=bool)
     return _series(name, [None if gap else cell for cell, gap in zip(column.tolist(), empty, strict=True)])

@@ -287,7 +287,7 @@ def in_order_of(
     if missing:
         unit, mine = currency_of(missing), currency_of(names)
         remedy = "read it from tables with the same columns"
-        if unit is not None and mine is not None:
+        if unit is not None and mine not in (None, unit):
             remedy = f"its amounts are in {mine}; if some are in {unit}, load it with {option('currency', unit)}"
         raise ValueError(
             f"the graph lacks {plural(len(missing), 'attribute')} that the model was fitted on, first {missing[0]!r}: "
