@@ -59,6 +59,9 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
          "random sample, 15% of them are expected to be false alarms."),
         ([0.95, 0.2, 0.1], "1 node flagged (probability of 50.0% or more), 3 without the labels; if the labels are a "
          "random sample, the chance of a false alarm is 5%."),
+        ([0.9, 0.02, 0.02], "1 node flagged (probability of 50.0% or more), 3 without the labels. How many of these "
+         "are false alarms cannot be estimated, because the labels are not a random sample: 90% of them are anomalous, "
+         "against an estimated 31% of all nodes."),
         ([0.4, 0.2, 0.1], "No node is probable enough to be flagged (the largest probability is 40%), 3 "
          "without the labels; contamination=0.01 flags the first one."),
     ],
@@ -66,7 +69,8 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
 def test_only_labels_say_how_many_false_alarms_to_expect(probability: list[float], sentence: str) -> None:
     chances = np.array(probability)
     flags = (chances > 0.5).astype(np.int64)
-    learned = SimpleNamespace(kept=[0])  # the score is −log₁₀ of the probability of being normal
+    anomalous = np.arange(10) < (9 if chances[1] < 0.1 else 4)
+    learned = SimpleNamespace(kept=[0], anomalous=anomalous)  # the score is −log₁₀ of the probability of being normal
     model = SimpleNamespace(
         contamination="auto", threshold_=-np.log10(0.5), probability_=chances, label_=flags, learned_=learned,
         before_={"label_": np.ones(3)},

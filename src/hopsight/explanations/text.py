@@ -29,6 +29,7 @@ UNITS = (
 )  # fmt: skip
 EPOCH = date(1970, 1, 1)
 FEW_FLAGGED = 0.01  # share of nodes that a user may ask for where none is flagged
+SURE = 3.0  # standard errors by which labels are more often anomalous than a random sample of nodes would be
 WIDTH, LEAST_NAME = 80, 16  # columns of a terminal, and of a name in it
 
 
@@ -137,8 +138,9 @@ def flagged_sentence(
     """Say how many nodes are flagged, above which score or from which probability, and by which rule.
 
     Only a detector that has learned from labels says how many false alarms to expect: without labels, no estimate
-    holds on every kind of graph. ``scored`` is for a graph that the detector was not fitted on: it keeps the threshold
-    of the fit. ``shown`` are the positions of the nodes that count, all by default.
+    holds on every kind of graph, nor if labels are anomalous more often than nodes seem to be. ``scored`` is for a
+    graph that the detector was not fitted on: it keeps the threshold of the fit. ``shown`` are the positions of the
+    nodes that count, all by default.
 
     >>> from types import SimpleNamespace
     >>> print(flagged_sentence(SimpleNamespace(contamination="auto", threshold_=3.0), 24, 2400))
@@ -175,6 +177,11 @@ def flagged_sentence(
     if probability is None:
         words = "stands out" if n_flagged == 1 else "stand out"
         return f"{plural(n_flagged, 'node')} {words} ({limit})."
+    anomalous, mean = model.learned_.anomalous, float(probability[shown].mean())
+    if anomalous.mean() > mean + SURE * math.sqrt(mean * (1.0 - mean) / anomalous.size):
+        why = f"{anomalous.mean():.0%} of them are anomalous, against an estimated {100 * mean:.2g}% of all nodes"
+        unknown = "How many of these are false alarms cannot be estimated, because the labels are not a random sample"
+        return f"{start}{before}. {unknown}: {why}."
     normal = float((1.0 - probability[shown][model.label_[shown] == 1]).mean())
     start = f"{start}{before}; if the labels are a random sample"
     if n_flagged == 1:
