@@ -476,11 +476,12 @@ class Explanation(Readable):
         else:
             yield f"Probability {chance(self.probability)} (flagged from {self.flagged_from:.1%}); {edges}."
         if self.evidence:
-            strong = [each for each in self.evidence if each.strength >= NOTICEABLE]
-            strong.sort(key=lambda each: -each.weight * each.strength * each.counts)
-            lines = [f"{each.strength:.1f}  {each.kind}: {each.meaning}{each.note}" for each in strong]
+            shown = [each for each in self.evidence if each.strength >= NOTICEABLE or each.kind == self.decided_by]
+            shown.sort(key=lambda each: -each.weight * each.strength * each.counts)
+            lines = [f"{each.strength:.1f}  {each.kind}: {each.meaning}{each.note}" for each in shown]
             lines = lines or [f"nothing above {NOTICEABLE:g}"]
-            yield Table(f"Evidence ({SCALE}), decided by {self.decided_by}", (), [[line] for line in lines])
+            decided = f", decided by {self.decided_by}" if self.decided_by and self.flagged_from is None else ""
+            yield Table(f"Evidence ({SCALE}){decided}", (), [[line] for line in lines])
         if any(neighbor.hop is not None for neighbor in self.neighbors):
             yield self._distance()
         if self.stability is not None:
