@@ -92,6 +92,7 @@ def test_convert_and_describe(run: Run, tables: Path, tmp_path: Path) -> None:
     assert code == 0, err
     assert "123" in out
     assert_refused(run("convert", "network.npz", "network.docx"), "docx")
+    assert_refused(run("convert", "nowhere.npz", "network.arrow"), "cannot write network.arrow")  # before it is read
     assert left_behind(tmp_path) == ["network.npz"]
 
 

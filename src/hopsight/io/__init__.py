@@ -85,7 +85,7 @@ def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = 
     the file gets a notice.
     """
     path = Path(path)
-    suffix = suffix_of(path, written=True)
+    suffix = written_suffix(path)
     if suffix != ".npz":
         _notice_left_out(graph, path.name, notices, holds_rows=graph.directed and suffix != ".mat")
     if suffix == ".mat":
@@ -100,12 +100,10 @@ def write(graph: AttributedGraph, path: str | Path, notices: list[str] | None = 
         from hopsight.io.networkx import write_graphml
 
         write_graphml(graph, path, notices)
-    elif suffix in WRITTEN_SUFFIXES:
+    else:
         from hopsight.io.tables import write_tables
 
         write_tables(graph, path, notices)
-    else:
-        raise ValueError(f"cannot write {path}: hopsight only reads {suffix} files; write .npz instead")
 
 
 def _notice_left_out(graph: AttributedGraph, name: str, notices: list[str] | None, *, holds_rows: bool) -> None:
@@ -127,7 +125,7 @@ def _notice_left_out(graph: AttributedGraph, name: str, notices: list[str] | Non
 def check_output(path: Path, inputs: Callable[[], Iterable[str]], *, force: bool) -> None:
     """Refuse to write a graph over files that exist, unless forced to, and over files that it is read from, always."""
     written = [path]
-    if suffix_of(path, written=True) in WRITTEN_SUFFIXES:
+    if written_suffix(path) in WRITTEN_SUFFIXES:
         from hopsight.io.tables import node_path
 
         written.append(node_path(path))
@@ -138,7 +136,21 @@ def check_output(path: Path, inputs: Callable[[], Iterable[str]], *, force: bool
             raise ValueError(f"{each} already exists: choose another output file, or pass --force to replace it")
 
 
-def suffix_of(path: Path, *, written: bool = False) -> str:
+def written_suffix(path: Path) -> str:
+    """Return the suffix that names the format of a file to write, or refuse one that cannot be written.
+
+    >>> written_suffix(Path("people.csv.gz"))
+    '.csv.gz'
+    """
+    suffixes = (*WRITTEN_SUFFIXES, ".npz", ".mat", ".graphml")
+    found = [suffix for suffix in suffixes if path.name.lower().endswith(suffix)]
+    if not found:
+        ends = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise ValueError(f"cannot write {path}: its name must end in {ends}")
+    return found[0]
+
+
+def suffix_of(path: Path) -> str:
     """Return the suffix that names the format, or refuse a file whose suffix is unknown.
 
     >>> suffix_of(Path("people.csv.gz"))
@@ -147,9 +159,8 @@ def suffix_of(path: Path, *, written: bool = False) -> str:
     name = path.name.lower()
     known = [suffix for suffix in SUFFIXES if name.endswith(suffix)]
     if not known:
-        ends = f"{', '.join(WRITTEN_SUFFIXES)}, .npz, .mat or .graphml" if written else LISTED
-        hint = "" if written else "; rename a table of text to .txt"
-        raise ValueError(f"cannot tell the format of {path}: its name must end in {ends}{hint}")
+        hint = "; rename a table of text to .txt"
+        raise ValueError(f"cannot tell the format of {path}: its name must end in {LISTED}{hint}")
     return max(known, key=len)
 
 
