@@ -185,7 +185,8 @@ class Shared:
         spread, binary = self._usual
         alike += _shared_words(graph, values, np.flatnonzero(binary & free))
         numeric = np.flatnonzero((spread > 0) & ~binary & free).tolist()
-        ratio = {column: float(values[:, column].std() / spread[column]) for column in numeric}
+        # Sums over members depend on their order in the last digits, which would decide between equal columns.
+        ratio = {column: round(float(values[:, column].std() / spread[column]), 9) for column in numeric}
         same = [c for c in sorted(numeric, key=ratio.__getitem__) if ratio[c] <= ALIKE and values[:, c].any()]
         alike += [_range(graph, values, c) for c in same]
         unlike = [_range(graph, values, c) for c in sorted(numeric, key=lambda c: -ratio[c]) if ratio[c] >= 1]
