@@ -431,12 +431,22 @@ def test_phone_numbers_are_no_quantities_and_an_iban_is_no_name(tmp_path: Path) 
     assert not any("name of each node" in each for each in notices)
 
 
-def test_polish_text_is_not_read_as_western_european(tmp_path: Path) -> None:
-    path = table(tmp_path / "a.csv", "Kupujący;Sprzedający;Łódź", "{a};{b};{i}")
+@pytest.mark.parametrize("more", ["Łódź", "MIASTO ŁÓDŹ", "MIASTO ŻABKA", "MIASTO ŹRÓDŁO"])
+def test_polish_text_is_not_read_as_western_european(tmp_path: Path, more: str) -> None:
+    names = ("KUPUJĄCY", "SPRZEDAJĄCY") if more.isupper() else ("Kupujący", "Sprzedający")
+    path = table(tmp_path / "a.csv", f"{names[0]};{names[1]};{more}", "{a};{b};{i}")
     path.write_bytes(path.read_text().encode("cp1250"))
     _, notices = loaded(path)
-    assert "Read edges from column 'Kupujący' to column 'Sprzedający'." in notices
-    assert any(each.startswith("Read a.csv as Windows-1250, because it is not UTF-8; ") for each in notices)
+    assert f"Read edges from column '{names[0]}' to column '{names[1]}'." in notices
+    advice = "name the encoding, as in 'a.csv?encoding=cp1251' (Cyrillic) or cp1252 (Western European)."
+    assert f"Read a.csv as Windows-1250, because it is not UTF-8; if letters look wrong, {advice}" in notices
+
+
+@pytest.mark.parametrize("more", ["GARÇON CŒUR", "¿QUÉ? MAÑANA", "GRÖSSE (M³)", "£GBP", "ÅRHUS ÆGIR"])
+def test_western_european_capitals_are_not_read_as_polish(tmp_path: Path, more: str) -> None:
+    path = table(tmp_path / "a.csv", f"from;to;{more}", "{a};{b};{i}")
+    path.write_bytes(path.read_text().encode("cp1252"))
+    assert "as in 'a.csv?encoding=cp1250' (Central European) or cp1251 (Cyrillic)." in " ".join(loaded(path)[1])
 
 
 def test_points_that_may_separate_thousands_are_named(tmp_path: Path) -> None:

@@ -89,13 +89,16 @@ class Source:
     def read_like(self, other: Source, learned_from: str | None = None) -> Self:
         """Return this source with the options of another where it has none of its own, and say which.
 
-        A column that ``other`` learned from is left out.
+        A column that ``other`` learned from is left out. Text that is not UTF-8 has the encoding that ``other`` names.
         """
-        edges, nodes = self._columns(other)
+        found: dict[str, Any] = {}
+        for name in ("path", "nodes"):
+            if (place := _encoded_like(getattr(self, name), getattr(other, name))) != getattr(self, name):
+                found[name] = place
+        edges, nodes = dataclasses.replace(self, **found)._columns(other)
         if not edges:
             return self
         default, names = type(self)(), [*edges, *nodes]
-        found: dict[str, Any] = {}
         theirs = [getattr(other, name) for name in ENDS]  # of an edge, which belong together
         ends = all(name in edges for name in theirs if name) and not (self.source_column or self.target_column)
         for each in dataclasses.fields(self):
@@ -111,11 +114,7 @@ class Source:
             if not lacks and not (name in OF_NODES and not nodes) and not (name in ENDS and not ends):
                 found[name] = value
         if found:
-            said = (
-                option("no_header", True) if name == "header" else option(name, [*value] if name in LISTS else value)
-                for name, value in found.items()
-            )
-            notice(f"Read as in the run of this model: {', '.join(said)}.", None)
+            notice(f"Read as in the run of this model: {', '.join(_said(*each) for each in found.items())}.", None)
         return dataclasses.replace(self, **found)
 
     def _columns(self, other: Source) -> tuple[Sequence[str], Sequence[str]]:
@@ -216,6 +215,24 @@ def check_types(kind: type, values: Any) -> None:
 
 def _unrepeatable(reason: object) -> ValueError:
     return ValueError(f"the record does not say how to repeat the run: {reason}")
+
+
+def _said(name: str, value: Any) -> str:
+    """Return a field of a source as it is written on the command line."""
+    if name in PLACES:
+        return str(value)
+    return option("no_header", True) if name == "header" else option(name, [*value] if name in LISTS else value)
+
+
+def _encoded_like(path: str | None, other: str | None) -> str | None:
+    """Return the source of a table with the encoding that another one names, where it needs it."""
+    from hopsight.io.sources import Address, resolve
+    from hopsight.io.textfile import encoded_like
+
+    place = None if path is None or other is None else resolve(other)
+    if not isinstance(place, Address) or "encoding" not in place.options:
+        return path
+    return str(encoded_like(resolve(path), place.options["encoding"]))
 
 
 def _absolute(path: str | None) -> str | None:

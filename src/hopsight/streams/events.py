@@ -50,6 +50,7 @@ from hopsight.io.rules import (
 )
 from hopsight.io.sources import reading
 from hopsight.io.tables import find_id, find_joining, read_tables
+from hopsight.io.textfile import encoded_like
 from hopsight.preprocess import AttributeTransform
 from hopsight.streams.memory import N_ATTRIBUTES
 from hopsight.streams.times import ISO, NO_EVENTS, PLAIN, as_numbers, as_seconds, time_form, time_pattern
@@ -85,6 +86,7 @@ class Columns:
     of_nodes: Sequence[str] = ()  # columns of the node table, which options may name as well
     clock: str | None = None  # the column of times of day beside days without them
     node_id: str | None = None  # the column of the node table with the ids of the events
+    encoding: str | None = None  # of text files that are not UTF-8
 
     @property
     def as_text(self) -> list[str]:
@@ -139,7 +141,9 @@ def sorted_events(
     place.mkdir()
     try:
         with reading(source):
-            table = open_table(source, header=columns.header)
+            table = open_table(encoded_like(source, columns.encoding), header=columns.header)
+            if columns.encoding is None and table.texts:
+                columns = replace(columns, encoding=table.texts[0].encoding)
             continues = columns.times is not None
             if continues and (missing := [name for name in columns.names if name not in table.names]):
                 raise ValueError(f"it has no column {missing[0]!r}: new events need the columns of the stream")
