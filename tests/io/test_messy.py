@@ -490,9 +490,20 @@ def test_unix_times_are_known_by_name_or_by_value(
     assert (graph.edge_time is not None) == is_time, notices
 
 
-def test_rows_that_were_reversed_are_named(tmp_path: Path) -> None:
-    states = ["done", "REVERTED", "Not_Executed", "pending"] * 3
-    rows = [f"{a},{b},{state}" for (a, b), state in zip(PAIRS, states, strict=True)]
-    (tmp_path / "paid.csv").write_text("\n".join(["from,to,status", *rows]))
-    notices = loaded(tmp_path / "paid.csv")[1]
-    assert any(each.startswith("Rows with status 'Not_Executed' or 'REVERTED' count like others") for each in notices)
+@pytest.mark.parametrize(
+    ("states", "ignore", "said"),
+    [
+        (["done", "REVERTED", "Not_Executed", "pending"], [], "Rows with status 'Not_Executed' or 'REVERTED' "),
+        (["OK", "odrzucona", "OK", "OK"], [], "Rows with status 'odrzucona' "),
+        (["OK", "bounced", "ok", "late"], [], "Rows count whatever their status is ('OK': 6, 'bounced': 3, "),
+        (["OK", "bounced", "OK", "late"], ["status=bounced"], None),
+        (["OK", "OK", "OK", ""], [], None),
+    ],
+)
+def test_rows_that_may_not_have_moved_money_are_named(
+    tmp_path: Path, states: list[str], ignore: list[str], said: str | None
+) -> None:
+    rows = [f"{a},{b},{states[i % 4]},{i}" for i, (a, b) in enumerate(PAIRS)]
+    (tmp_path / "paid.csv").write_text("\n".join(["from,to,status,amount", *rows]))
+    found = [each for each in loaded(tmp_path / "paid.csv", ignore=ignore)[1] if each.startswith("Rows ")]
+    assert [each[: len(said or "")] for each in found] == ([said] if said else [])

@@ -358,7 +358,7 @@ class Rows:
             frame = rules.without_ignored(frame, [*of_rows], left_out).select(read)
             rules.notice_ignored(left_out, notices)
             for name in others:
-                rules.notice_void(frame[name], notices)
+                rules.notice_status(frame[name], given.ignore, notices)
             frame = ids.with_ids(frame, names, typed=table.typed, ours=bool(ours), notices=notices)
             _notice_copies(frame, [*others, *aside], notices)
             known = frame[aside[0]] if aside else None

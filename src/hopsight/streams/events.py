@@ -39,8 +39,9 @@ from hopsight.io.rules import (
     first_known,
     is_code_name,
     is_filled,
+    is_status_name,
     notice_ignored,
-    notice_void,
+    notice_status,
     rows_ignored,
     settle,
     text_kind,
@@ -304,8 +305,10 @@ def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns
     said = ", ".join(f"{name!r} as the {role}" for role, name in guessed.items() if name is not None)
     if said:
         notice(f"Read column {said} of each event.", None)
-    for name in names:
-        notice_void(without_ignored(frame, columns.ignore, {})[name], None)
+    compared = {name for name, _ in rows_ignored(columns.ignore, table.names).values()}
+    for name in filter(is_status_name, names):  # what is rare need not be among the first rows
+        read = [*dict.fromkeys([name, *compared])]
+        notice_status(without_ignored(table.read(read, text=[name]), columns.ignore, {})[name], columns.ignore, None)
     unit = "" if amount is None else found.units.get(amount) or currency_in(amount) or ""
     return replace(columns, time=time, clock=clock, amount=amount, currency=currency, unit=unit)
 
