@@ -273,6 +273,8 @@ def read_several(
         events = each.others.events(source, target) if sends and types[name][0] == types[name][1] else None
         data = fields["edge_weight"], fields["edge_time"], events, sends and given.edges[name].directed
         relations.append(Relation(name, types[name], source, target, *data))
+        if types[name][0] == types[name][1] and (n_loops := int((source == target).sum())):
+            notice(f"Removed {plural(n_loops, 'self-loop')}.", NamedNotices(name, notices))
     columns_of = {name: each.others for name, each in rows.items()}
     across = [
         repr(name)
