@@ -262,6 +262,24 @@ def test_nothing_flagged_says_what_to_do(run: Run, tables: Path) -> None:
     assert "No node is probable enough to be flagged (the largest probability is " in " ".join(out.split())
 
 
+@pytest.mark.parametrize("place", ["cases.csv?column=WYNIK", "WYNIK"])
+def test_undecided_cases_teach_nothing(run: Run, tables: Path, place: str) -> None:
+    people = (tables / "people.csv").read_text().splitlines()
+    words = ("potwierdzone", "oddalone", "do wyjaśnienia", "oddalone")
+    rows = [f"{row},{words[i % 4]},{'Jan' if i % 3 else 'Ewa'}" for i, row in enumerate(people[1:])]
+    (tables / "cases.csv").write_text("\n".join([f"{people[0]},WYNIK,PROWADZI", *rows]))
+    nodes, place = ("cases.csv", place) if place == "WYNIK" else ("people.csv", f"{tables}/{place}")
+    options = ("--learn-from", place, "--anomalous-value", "potwierdzone", "--preset", "untrained", "--out", "result")
+    options += ("--ignore", "PROWADZI") if nodes == "cases.csv" else ()
+    pair = (tables / "edges.csv", "--nodes", tables / nodes)
+    for more, n_normal in (((), 30), (("--ignore", "WYNIK=do wyjaśnienia"), 20)):
+        code, out, err = run("detect", *pair, *options, *more)
+        assert code == 0, err
+        assert f"10 anomalous and {n_normal} normal" in " ".join((out + err).split())
+    assert run("rerun", "result/run.json")[0] == 0
+    assert run("score", "result", *pair, "--out", "next")[0] == 0
+
+
 def test_several_tables_beside_each_other_are_told_of_their_file(run: Run, tables: Path) -> None:
     said = "several tables are named in a file such as graph.toml"
     assert_refused(run("detect", tables / "edges.csv", tables / "people.csv"), said)

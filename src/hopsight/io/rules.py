@@ -769,13 +769,17 @@ def rows_ignored(ignore: Sequence[str], names: Sequence[str]) -> dict[str, tuple
 def without_ignored(rows: pl.DataFrame, ignore: Sequence[str], left_out: dict[str, int]) -> pl.DataFrame:
     """Leave out the rows that entries such as ``status=cancelled`` stand for, and add their numbers to ``left_out``."""
     for entry, (name, value) in rows_ignored(ignore, rows.columns).items():
-        words = rows[name].cast(pl.String).str.strip_chars().fill_null("")
-        wanted = words.str.to_lowercase() == value.lower()
-        if rows[name].dtype.is_numeric() and re.fullmatch(r"[+-]?\d+(\.\d*)?", value):
-            wanted = (rows[name] == float(value)).fill_null(False)
+        wanted = have_value(rows[name], value)
         left_out[entry] = left_out.get(entry, 0) + int(wanted.sum())
         rows = rows.filter(~wanted)
     return rows
+
+
+def have_value(column: pl.Series, value: str) -> pl.Series:
+    """Return which cells have the value of an entry such as ``status=cancelled``, in upper or lower case."""
+    if column.dtype.is_numeric() and re.fullmatch(r"[+-]?\d+(\.\d*)?", value):
+        return (column == float(value)).fill_null(False)
+    return column.cast(pl.String).str.strip_chars().fill_null("").str.to_lowercase() == value.lower()
 
 
 def notice_ignored(left_out: Mapping[str, int], notices: list[str] | None) -> None:

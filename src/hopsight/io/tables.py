@@ -423,8 +423,10 @@ class NodeRows:
             is_prefixed = sides is not None and sides.prefixed
             id_name = given.id or find_joining(table, () if is_prefixed else ends, notices)
             names = [name for name in table.names if name != id_name]
+            known = learn_from if learn_from in names else None
+            labels = rules.rows_ignored(given.ignore, [name for name in (known, given.label) if name])
             lists = {
-                key: [name for name in getattr(given, key) or () if name in names or name not in of_edges]
+                key: [name for name in getattr(given, key) or () if name in names or name not in (*of_edges, *labels)]
                 for key in ("attributes", "ignore", "category")
             }
             lists |= {key: [getattr(given, key)] for key in ("label", "type", "name")}
@@ -436,7 +438,6 @@ class NodeRows:
                     check_column(_option(where, key), name, names)
             if not where and learn_from not in of_edges:
                 check_column("learn_from", learn_from, [*names, *of_edges])
-            known = learn_from if learn_from in names else None
             named = {given.label, given.type, given.name, known}
             used = [name for name in given.attributes or names if name not in lists["ignore"]]
             kept = [name for name in names if name in used or name in named]
@@ -455,6 +456,10 @@ class NodeRows:
                 n_rows, frame = frame.height, frame.unique(maintain_order=True)
                 if n_rows > frame.height:
                     notice(f"Left out repeated rows of nodes: {n_rows - frame.height:,}.", notices)
+            for entry, (name, value) in labels.items():
+                open_cases = rules.have_value(frame[name], value)
+                notice(f"Left out {plural(int(open_cases.sum()), 'label')} with {entry}.", notices)
+                frame = frame.with_columns(pl.when(~open_cases).then(pl.col(name)))
             fields = node_fields(
                 kept, frame.__getitem__, frame.height, label=given.label, name_column=given.name,
                 type_column=given.type, learn_from=known, category=category, ours=ours, notices=notices, **how,

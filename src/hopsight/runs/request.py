@@ -14,6 +14,7 @@ from hopsight.detectors import get_detector
 from hopsight.graph import AttributedGraph
 from hopsight.io.notices import notice
 from hopsight.io.rules import MISSING, rows_ignored
+from hopsight.io.sources import file_of
 from hopsight.io.typed import default_type, has_several, types_of, view
 
 OPTIONS = ("seed", "device")  # fields that have their own option
@@ -184,7 +185,19 @@ class Request:
     @property
     def learns_from_file(self) -> bool:
         """Whether labels come from a file; otherwise they come from a column of the node table, if at all."""
-        return self.learn_from is not None and Path(self.learn_from).is_file()
+        return self.learn_from is not None and file_of(self.learn_from) is not None
+
+    def read_ranked(self) -> AttributedGraph:
+        """Return the graph to judge, which keeps a column of labels aside; a file of them may have rows to ignore."""
+        if self.learn_from is None or not self.learns_from_file:
+            return self.source.read_ranked(self.learn_from)
+        from hopsight.io.labels import case_columns
+
+        ignore = self.source.ignore
+        of_cases = rows_ignored(ignore, case_columns(self.learn_from)) if any("=" in each for each in ignore) else {}
+        of_rows = rows_ignored(ignore, self.source._columns(self.source)[0]) if of_cases else {}
+        ignore = tuple(each for each in ignore if each not in of_cases or each in of_rows)
+        return dataclasses.replace(self.source, ignore=ignore).read_ranked()
 
     def repeatable(self) -> Self:
         """Return the same request with absolute paths, so that the run can be repeated from any folder."""
