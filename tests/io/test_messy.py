@@ -170,14 +170,14 @@ def test_a_header_below_and_currencies_in_other_letters(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("\n".join([header, *rows[:6], header, *rows[6:]]))
     graph, notices = loaded(tmp_path / "a.csv")
     assert graph.node_ids.tolist() == PEOPLE
-    assert "Left out 1 row like the header, first row 7." in notices
+    assert "Left out 1 row like the header, first row 7 of the data." in notices
     assert graph.events is not None and graph.events.currencies == ("EUR",)
     assert not any("currencies" in notice for notice in notices)
     (tmp_path / "b.csv").write_text(
         "\n".join(["Von;An;Betrag", *["ann;bob;7,50 €", "cy;dan;8,50 €"] * 9, "Von;An;Betrag"])
     )
     graph, notices = loaded(tmp_path / "b.csv")
-    assert graph.n_nodes == 4 and "Left out 1 row like the header, first row 19." in notices
+    assert graph.n_nodes == 4 and "Left out 1 row like the header, first row 19 of the data." in notices
 
 
 def test_codes_with_leading_zeros_are_categories_in_every_format(tmp_path: Path) -> None:
@@ -308,7 +308,8 @@ def test_a_second_time_is_not_summed_and_a_footer_is_no_edge(tmp_path: Path) -> 
     path.write_text(path.read_text().replace("End of report|||", "EOF|12 records"))
     rows = [f"{i}|{PEOPLE[i % 5]}|{PEOPLE[i % 5 + 1]}" for i in range(7, 27)]
     (total := tmp_path / "b.csv").write_text("\n".join(["Nº|from|to", *rows, "TOTAL||"]))
-    said = ["Left out 1 row without a node id, first row 21.", "Column 'Nº' only identifies rows and is left out."]
+    lacking = "Left out 1 row without a node id, first row 21 of the data."
+    said = [lacking, "Column 'Nº' only identifies rows and is left out."]
     assert [text for text in loaded(total)[1] if text in said] == said
     path.write_text(path.read_text().replace("EOF|12 records", f"{PEOPLE[0]}|{PEOPLE[1]}"))  # a payment, in any row
     assert not any("last row" in each for each in loaded(path)[1])

@@ -789,7 +789,8 @@ def _notice_copies(rows: pl.DataFrame, others: Sequence[str], notices: list[str]
     if copies.any():
         first, n_copies = int(copies.arg_true()[0]) + 1, int(copies.sum())
         those = "1 row is an exact copy" if n_copies == 1 else f"{n_copies:,} rows are exact copies"
-        notice(f"{those} of earlier rows, first row {first:,}, and counted again; remove what was not meant.", notices)
+        where = f"first row {first:,} of the data"
+        notice(f"{those} of earlier rows, {where}, and counted again; remove what was not meant.", notices)
 
 
 def _check_without_nodes(given: NodeTable) -> None:
