@@ -221,15 +221,23 @@ def test_score_reads_tables_like_the_run_of_its_model(run: Run, tables: Path, tm
     edges = (tables / "edges.csv").read_text().splitlines()
     people = (tables / "people.csv").read_text().splitlines()
     for name, more in (("old", ",note"), ("new", "")):
-        rows = [f"k{i % 3},{row},9{more and ',x'}" for i, row in enumerate(edges[1:])]
-        (tmp_path / f"{name}.csv").write_text("\n".join([f"kind,one,two,zip{more}", *rows]))
+        rows = [f"k{i % 3},{row},9,{i % 2}{more and ',x'}" for i, row in enumerate(edges[1:])]
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"kind,one,two,zip,Ńr{more}", *rows]), encoding="cp1250")
     cases = ["yes", *["no", ""] * 19, "yes"]
     known = [f"{row},{case}" for row, case in zip(people[1:], cases, strict=True)]
     (tmp_path / "people.csv").write_text("\n".join([f"{people[0]},handled", *known]))
     options = ("--source-column", "one", "--target-column", "two", "--ignore", "note", "--category", "zip")
     quick = ("--preset", "untrained", "--directed", "--learn-from", "handled")
-    assert run("detect", "old.csv", "--nodes", "people.csv", *options, *quick, "--out", "result")[0] == 0
-    read = ("--directed", "--ignore handled", "--source-column one", "--target-column two", "--category zip")
+    old = "old.csv?encoding=cp1250"
+    assert run("detect", old, "--nodes", "people.csv", *options, *quick, "--out", "result")[0] == 0
+    read = (
+        "new.csv?encoding=cp1250",
+        "--directed",
+        "--ignore handled",
+        "--source-column one",
+        "--target-column two",
+        "--category zip",
+    )
     for model in ("result", "result/model"):
         code, _, err = run("score", model, "new.csv", "--nodes", "people.csv", "--out", "next")
         assert code == 0, err
@@ -252,6 +260,24 @@ def test_nothing_flagged_says_what_to_do(run: Run, tables: Path) -> None:
     code, out, err = detect(run, tables, "--false-alarms", "0", *learn)
     assert code == 0, err
     assert "No node is probable enough to be flagged (the largest probability is " in " ".join(out.split())
+
+
+@pytest.mark.parametrize("place", ["cases.csv?column=WYNIK", "WYNIK"])
+def test_undecided_cases_teach_nothing(run: Run, tables: Path, place: str) -> None:
+    people = (tables / "people.csv").read_text().splitlines()
+    words = ("potwierdzone", "oddalone", "do wyjaśnienia", "oddalone")
+    rows = [f"{row},{words[i % 4]},{'Jan' if i % 3 else 'Ewa'}" for i, row in enumerate(people[1:])]
+    (tables / "cases.csv").write_text("\n".join([f"{people[0]},WYNIK,PROWADZI", *rows]))
+    nodes, place = ("cases.csv", place) if place == "WYNIK" else ("people.csv", f"{tables}/{place}")
+    options = ("--learn-from", place, "--anomalous-value", "potwierdzone", "--preset", "untrained", "--out", "result")
+    options += ("--ignore", "PROWADZI") if nodes == "cases.csv" else ()
+    pair = (tables / "edges.csv", "--nodes", tables / nodes)
+    for more, n_normal in (((), 30), (("--ignore", "WYNIK=do wyjaśnienia"), 20)):
+        code, out, err = run("detect", *pair, *options, *more)
+        assert code == 0, err
+        assert f"10 anomalous and {n_normal} normal" in " ".join((out + err).split())
+    assert run("rerun", "result/run.json")[0] == 0
+    assert run("score", "result", *pair, "--out", "next")[0] == 0
 
 
 def test_several_tables_beside_each_other_are_told_of_their_file(run: Run, tables: Path) -> None:

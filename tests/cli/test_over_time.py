@@ -131,6 +131,23 @@ def test_a_watched_file_is_read_like_the_first_even_if_it_could_not_tell(
     assert "came late" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("named", ["?encoding=cp1257", ""])
+def test_a_watched_file_has_the_encoding_of_the_first(tmp_path: Path, named: str) -> None:
+    last, letters = (
+        ("š", "ų") if named else ("Ł", "Ń")
+    )  # of the first file, which tells, and the second, which does not
+    for name, who in (("old", f"{last}A{letters}"), ("new", letters), ("utf", letters)):
+        rows = [(f"p{i % 12}", f"{who}{(i * 5 + 1) % 12}", f"2024-03-{i % 28 + 1:02} 01:00") for i in range(240)]
+        text = pl.DataFrame(rows, schema=["from", "to", "date"], orient="row").write_csv()
+        (tmp_path / f"{name}.csv").write_bytes(text.encode("utf-8" if name == "utf" else named[-6:] or "cp1250"))
+    out = tmp_path / "run"
+    assert main(["stream", f"{tmp_path}/old.csv{named}", "--quiet", "--out", str(out)]) == 0
+    assert main(["watch", str(out), str(tmp_path / "utf.csv"), "--quiet"]) == 0
+    assert main(["watch", str(out), str(tmp_path / "new.csv"), "--quiet"]) == 0
+    nodes = set(pl.read_csv(out / "scores.csv")["node"])
+    assert nodes == {f"{who}{i}" for who in ("p", f"{last}A{letters}", letters) for i in range(12)}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -39,7 +39,7 @@ def test_words_for_a_missing_id_are_no_node(tmp_path: Path, suffix: str) -> None
     path, notices = tmp_path / f"edges{suffix}", list[str]()
     (frame.write_csv if suffix == ".csv" else frame.write_parquet)(path)
     assert load(path, notices=notices).node_ids.tolist() == ["NA", "a", "b", "c", "nil"]
-    assert "Left out 5 rows without a node id, first row 2." in notices
+    assert "Left out 5 rows without a node id, first row 2 of the data." in notices
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +79,10 @@ def test_the_last_label_of_a_node_counts_and_conflicts_are_counted(graph: Attrib
 def test_bad_labels_are_refused_in_one_sentence(graph: AttributedGraph, tmp_path: Path) -> None:
     for source, message in (
         ({"ann": "red", "7": "blue"}, "labels are 'blue' and 'red'; say which one means anomalous"),
-        ({"ann": "a", "7": "b", "=bob": "c"}, "labels have 3 kinds of values"),
+        (
+            {"ann": "a", "7": "fraud", "=bob": "c"},
+            r"3 kinds of values \('a', 'c' unclear; 'fraud' anomalous\); say which",
+        ),
         ({"zoe": 1, "ann": 0}, "1 labeled node of 2 is not in the graph, such as 'zoe'"),
         ([1, 0], "must have one entry per node"),
         (7, "got int"),
@@ -104,6 +108,34 @@ def test_columns_of_a_file_of_cases_are_recognized(graph: AttributedGraph, tmp_p
     file.write_text("ann,fraud\n7,ok\n'=bob,ok\n")
     assert words(read_labels(file, graph, notices=(notices := []))) == {0: "anomalous", 1: "normal", 2: "normal"}
     assert notices == [f"{file} has no header; its first line is read as a case."]
+
+
+@pytest.mark.parametrize(
+    ("header", "address", "found"),
+    [
+        ("NR;WYNIK;PROWADZI", "", None),
+        ("NR;STATUS;PROWADZI", "", "Read labels from column 'STATUS'."),
+        ("NR;OPINIA;DATA", "", "Read labels from column 'OPINIA'."),
+        ("NR;OPINIA;PROWADZI", "?column=OPINIA", "Read labels from column 'OPINIA'."),
+        (
+            "NR;OPINIA;PROWADZI",
+            "?encoding=utf-8",
+            "call it verdict, or name it, as in 'c.csv?encoding=utf-8&column=OPI",
+        ),
+        ("NR;OPINIA;PROWADZI", "?column=OPINA", "has no column of labels 'OPINA'; did you mean OPINIA?"),
+    ],
+)
+def test_the_column_of_labels_is_named_or_found(
+    graph: AttributedGraph, tmp_path: Path, header: str, address: str, found: str | None
+) -> None:
+    third = ("2024-01-01", "2024-01-02") if "DATA" in header else ("Jan", "Ewa")
+    words = [("zła", third[0]), ("dobra", third[1]), ("dobra", third[0])]
+    rows = [f"{node};{';'.join(cells)}" for node, cells in zip(("ann", "7", "=bob"), words, strict=True)]
+    (tmp_path / "c.csv").write_text("\n".join([header, *rows]))
+    notices: list[str] = []
+    with pytest.raises(ValueError, match=re.escape(found) if found and "Read" not in found else "'dobra' and 'zła'"):
+        read_labels(f"{tmp_path}/c.csv{address}", graph, notices=notices)
+    assert [each for each in notices if "Read" in each] == [found] * (found is not None and "Read" in found)
 
 
 def test_a_list_of_nodes_has_a_column_or_one_node_per_line(graph: AttributedGraph, tmp_path: Path) -> None:

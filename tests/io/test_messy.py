@@ -170,14 +170,14 @@ def test_a_header_below_and_currencies_in_other_letters(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("\n".join([header, *rows[:6], header, *rows[6:]]))
     graph, notices = loaded(tmp_path / "a.csv")
     assert graph.node_ids.tolist() == PEOPLE
-    assert "Left out 1 row like the header, first row 7." in notices
+    assert "Left out 1 row like the header, first row 7 of the data." in notices
     assert graph.events is not None and graph.events.currencies == ("EUR",)
     assert not any("currencies" in notice for notice in notices)
     (tmp_path / "b.csv").write_text(
         "\n".join(["Von;An;Betrag", *["ann;bob;7,50 €", "cy;dan;8,50 €"] * 9, "Von;An;Betrag"])
     )
     graph, notices = loaded(tmp_path / "b.csv")
-    assert graph.n_nodes == 4 and "Left out 1 row like the header, first row 19." in notices
+    assert graph.n_nodes == 4 and "Left out 1 row like the header, first row 19 of the data." in notices
 
 
 def test_codes_with_leading_zeros_are_categories_in_every_format(tmp_path: Path) -> None:
@@ -308,7 +308,8 @@ def test_a_second_time_is_not_summed_and_a_footer_is_no_edge(tmp_path: Path) -> 
     path.write_text(path.read_text().replace("End of report|||", "EOF|12 records"))
     rows = [f"{i}|{PEOPLE[i % 5]}|{PEOPLE[i % 5 + 1]}" for i in range(7, 27)]
     (total := tmp_path / "b.csv").write_text("\n".join(["Nº|from|to", *rows, "TOTAL||"]))
-    said = ["Left out 1 row without a node id, first row 21.", "Column 'Nº' only identifies rows and is left out."]
+    lacking = "Left out 1 row without a node id, first row 21 of the data."
+    said = [lacking, "Column 'Nº' only identifies rows and is left out."]
     assert [text for text in loaded(total)[1] if text in said] == said
     path.write_text(path.read_text().replace("EOF|12 records", f"{PEOPLE[0]}|{PEOPLE[1]}"))  # a payment, in any row
     assert not any("last row" in each for each in loaded(path)[1])
@@ -431,12 +432,22 @@ def test_phone_numbers_are_no_quantities_and_an_iban_is_no_name(tmp_path: Path) 
     assert not any("name of each node" in each for each in notices)
 
 
-def test_polish_text_is_not_read_as_western_european(tmp_path: Path) -> None:
-    path = table(tmp_path / "a.csv", "Kupujący;Sprzedający;Łódź", "{a};{b};{i}")
+@pytest.mark.parametrize("more", ["Łódź", "MIASTO ŁÓDŹ", "MIASTO ŻABKA", "MIASTO ŹRÓDŁO"])
+def test_polish_text_is_not_read_as_western_european(tmp_path: Path, more: str) -> None:
+    names = ("KUPUJĄCY", "SPRZEDAJĄCY") if more.isupper() else ("Kupujący", "Sprzedający")
+    path = table(tmp_path / "a.csv", f"{names[0]};{names[1]};{more}", "{a};{b};{i}")
     path.write_bytes(path.read_text().encode("cp1250"))
     _, notices = loaded(path)
-    assert "Read edges from column 'Kupujący' to column 'Sprzedający'." in notices
-    assert any(each.startswith("Read a.csv as Windows-1250, because it is not UTF-8; ") for each in notices)
+    assert f"Read edges from column '{names[0]}' to column '{names[1]}'." in notices
+    advice = "name the encoding, as in 'a.csv?encoding=cp1251' (Cyrillic) or cp1252 (Western European)."
+    assert f"Read a.csv as Windows-1250, because it is not UTF-8; if letters look wrong, {advice}" in notices
+
+
+@pytest.mark.parametrize("more", ["GARÇON CŒUR", "¿QUÉ? MAÑANA", "GRÖSSE (M³)", "£GBP", "ÅRHUS ÆGIR"])
+def test_western_european_capitals_are_not_read_as_polish(tmp_path: Path, more: str) -> None:
+    path = table(tmp_path / "a.csv", f"from;to;{more}", "{a};{b};{i}")
+    path.write_bytes(path.read_text().encode("cp1252"))
+    assert "as in 'a.csv?encoding=cp1250' (Central European) or cp1251 (Cyrillic)." in " ".join(loaded(path)[1])
 
 
 def test_points_that_may_separate_thousands_are_named(tmp_path: Path) -> None:
@@ -480,9 +491,20 @@ def test_unix_times_are_known_by_name_or_by_value(
     assert (graph.edge_time is not None) == is_time, notices
 
 
-def test_rows_that_were_reversed_are_named(tmp_path: Path) -> None:
-    states = ["done", "REVERTED", "Not_Executed", "pending"] * 3
-    rows = [f"{a},{b},{state}" for (a, b), state in zip(PAIRS, states, strict=True)]
-    (tmp_path / "paid.csv").write_text("\n".join(["from,to,status", *rows]))
-    notices = loaded(tmp_path / "paid.csv")[1]
-    assert any(each.startswith("Rows with status 'Not_Executed' or 'REVERTED' count like others") for each in notices)
+@pytest.mark.parametrize(
+    ("states", "ignore", "said"),
+    [
+        (["done", "REVERTED", "Not_Executed", "pending"], [], "Rows with status 'Not_Executed' or 'REVERTED' "),
+        (["OK", "odrzucona", "OK", "OK"], [], "Rows with status 'odrzucona' "),
+        (["OK", "bounced", "ok", "late"], [], "Rows count whatever their status is ('OK': 6, 'bounced': 3, "),
+        (["OK", "bounced", "OK", "late"], ["status=bounced"], None),
+        (["OK", "OK", "OK", ""], [], None),
+    ],
+)
+def test_rows_that_may_not_have_moved_money_are_named(
+    tmp_path: Path, states: list[str], ignore: list[str], said: str | None
+) -> None:
+    rows = [f"{a},{b},{states[i % 4]},{i}" for i, (a, b) in enumerate(PAIRS)]
+    (tmp_path / "paid.csv").write_text("\n".join(["from,to,status,amount", *rows]))
+    found = [each for each in loaded(tmp_path / "paid.csv", ignore=ignore)[1] if each.startswith("Rows ")]
+    assert [each[: len(said or "")] for each in found] == ([said] if said else [])

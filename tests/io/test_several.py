@@ -96,6 +96,14 @@ def test_one_type_sees_what_its_nodes_share_and_count() -> None:
     assert "age" in seen.attribute_names and not any(name.startswith("device") for name in seen.attribute_names)
 
 
+def test_who_pays_itself_has_no_row_more_for_it() -> None:
+    loops = pl.concat([PAID, pl.DataFrame({"a": [2, 4], "b": [2, 4], "amount": [1.0, 1.0]})])
+    edges, notices = {("user", "paid", "user"): loops, ("user", "used", "device"): USED}, list[str]()
+    seen = hs.load(nodes={"user": USERS, "device": DEVICES}, edges=edges, rank="user", notices=notices)
+    counts = dict(zip(seen.context.names, seen.context.counts.T.tolist(), strict=True))
+    assert counts["outgoing edges 'paid'"] == [2, 0, 1, 0] and "paid: Removed 2 self-loops." in notices
+
+
 def test_popular_nodes_connect_nobody_and_count_less() -> None:
     many = pl.DataFrame({"u": [*range(40), 0, 1], "d": ["shop"] * 40 + ["phone"] * 2})
     seen = hs.load(edges={("user", "used", "device"): many}, rank="user", notices=[])

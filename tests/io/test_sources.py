@@ -92,7 +92,7 @@ def test_an_encoding_can_be_named(tmp_path: Path) -> None:
         load(edges, nodes=f"{tmp_path}/people.csv?encoding=klingon")
     with pytest.raises(ValueError, match="no encoding 'zip'"):
         load(edges, nodes=f"{tmp_path}/people.csv?encoding=zip")
-    with pytest.raises(ValueError, match="its text is not ASCII; name its encoding"):
+    with pytest.raises(ValueError, match="its text is not ASCII; name the encoding"):
         load(edges, nodes=f"{tmp_path}/people.csv?encoding=ascii")
 
 

@@ -261,7 +261,7 @@ def test_the_number_of_a_booking_is_no_end_and_a_total_is_no_edge(tmp_path: Path
     notices: list[str] = []
     graph = read_tables(path, notices=notices)
     assert set(graph.node_ids) == {"a0", "a1", "a2", "s0", "s1"}
-    assert "Left out 1 row without a node id, first row 10." in notices
+    assert "Left out 1 row without a node id, first row 10 of the data." in notices
 
 
 def test_a_row_that_is_repeated_in_a_node_table_counts_once(tmp_path: Path) -> None:

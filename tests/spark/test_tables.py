@@ -145,7 +145,7 @@ def test_rows_without_an_id_are_left_out_and_an_empty_table_is_refused(spark: An
     notices: list[str] = []
     tables = read_inputs(*frames, notices=notices)
     assert (tables.edges.count(), tables.nodes.count()) == (1, 2)
-    assert notices == [f"Left out 1 row without a node id, first row {row}." for row in (2, 3)]
+    assert notices == [f"Left out 1 row without a node id, first row {row} of the data." for row in (2, 3)]
     with pytest.raises(ValueError, match="it has a header but no edges"):
         read_inputs(frames[0].limit(0), frames[1])
 

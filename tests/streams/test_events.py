@@ -109,6 +109,9 @@ def test_rows_of_a_status_can_be_left_out_and_others_keep_their_numbers(caplog: 
     assert caplog.messages[-1] == "Left out 1 row with state=failed."
     assert read_events(frame, Columns())["row"].to_list() == [1, 2, 3, 4]
     assert "Rows with state 'Failed' count like others; pass ignore=['state=Failed'] to leave them out." in caplog.text
+    many = pl.concat([frame.with_columns(state=pl.lit("ok"))] * 70 + [frame.with_columns(state=pl.lit("bounced"))])
+    read_events(many, Columns())
+    assert "Rows count whatever their state is ('ok': 280, 'bounced': 4); to leave some out, pass" in caplog.text
 
 
 def table(n_rows: int = 1000) -> pl.DataFrame:

@@ -61,8 +61,8 @@ def with_ids(
         is_name = (pl.col(name).str.strip_chars() == name.strip() for name in frame.columns)
         again = frame.select(pl.all_horizontal(is_name)).to_series().fill_null(False)
         if again.any():
-            first = int(again.arg_true()[0]) + 1
-            notice(f"Left out {plural(int(again.sum()), 'row')} like the header, first row {first}.", notices)
+            n_rows, first = int(again.sum()), int(again.arg_true()[0]) + 1
+            notice(f"Left out {plural(n_rows, 'row')} like the header, first row {first} of the data.", notices)
             frame = frame.filter(~again)
     for column in (frame[name] for name in names if frame[name].dtype == pl.String):
         if len(rounded := column.filter(column.str.contains(r"^\s*[0-9](?:[.,][0-9]+)?E\+[0-9]+\s*$"))):
@@ -78,7 +78,7 @@ def with_ids(
 
 def notice_missing(n_rows: int, first: int, notices: list[str] | None) -> None:
     """Say how many rows were left out because they have no node id."""
-    notice(f"Left out {plural(n_rows, 'row')} without a node id, first row {first + 1}.", notices)
+    notice(f"Left out {plural(n_rows, 'row')} without a node id, first row {first + 1} of the data.", notices)
 
 
 def notice_alike(ids: pl.Series, notices: list[str] | None) -> None:

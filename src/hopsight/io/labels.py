@@ -17,8 +17,17 @@ from hopsight.graph import AttributedGraph
 from hopsight.io.frames import open_table
 from hopsight.io.ids import WHOLE
 from hopsight.io.notices import notice
-from hopsight.io.rules import SINCE_1970, SUSPICION, first_known
-from hopsight.io.sources import reading
+from hopsight.io.rules import (
+    SINCE_1970,
+    SUSPICION,
+    filled,
+    first_known,
+    is_time,
+    normalized_name,
+    notice_ignored,
+    without_ignored,
+)
+from hopsight.io.sources import Address, file_of, reading, resolve
 from hopsight.system.arrays import find_edges
 from hopsight.system.lazy_polars import pl
 
@@ -36,11 +45,17 @@ NORMAL = frozenset(
 BLANK = frozenset(("", "none", "null", "nan", "na", "n/a", "-1"))  # nobody has judged
 UNKNOWN = BLANK | frozenset(
     ("unsure", "unknown", "?", "pending", "open", "undecided", "tbd", "in review", "under review", "not reviewed",
-     "unreviewed", "unlabeled", "offen", "in bearbeitung", "en cours", "pendiente")
+     "unreviewed", "unlabeled", "offen", "in bearbeitung", "en cours", "pendiente", "en curso", "in corso",
+     "em análise", "in behandeling", "nierozstrzygnięte", "nierozstrzygnięty", "nierozstrzygnięta", "w toku")
 )  # fmt: skip
 NEGATIONS = frozenset(("no", "not", "non", "without", "kein", "keine", "nicht", "pas", "sin", "geen", "nie"))
 DOUBTS = frozenset(("possible", "possibly", "potential", "suspected", "alleged", "likely", "verdacht", "maybe"))
-COLUMN_NAMES = ("verdict", "outcome", "label", "result", "decision", "ergebnis", "befund")  # of labels in a file
+COLUMN_NAMES = (  # of labels in a file
+    "verdict", "outcome", "result", "decision", "ergebnis", "befund", "wynik", "résultat", "resultado", "esito",
+    "uitslag", "výsledek", "sonuç",
+)  # fmt: skip
+MAYBE_NAMES = ("label", "status")  # of a column of labels, unless another one can be read as labels
+MOST_WORDS = 10  # of a column of labels that is recognized by its values, and in a message
 
 
 @dataclass(frozen=True)
@@ -76,7 +91,12 @@ class Labels:
 
 
 def read_labels(
-    source: Any, graph: AttributedGraph, anomalous_value: object = None, notices: list[str] | None = None
+    source: Any,
+    graph: AttributedGraph,
+    anomalous_value: object = None,
+    notices: list[str] | None = None,
+    *,
+    ignore: Sequence[str] = (),
 ) -> Labels:
     """Return the labels of nodes or edges.
 
@@ -85,7 +105,8 @@ def read_labels(
     source
         A mapping of node id to label, a pandas Series with node ids as index, one label per node in the order of the
         graph, a table with a column of node ids and one of labels (``node`` and ``verdict`` if there are several), or
-        the path of such a file; the name of a column that the graph keeps aside (``load(…, learn_from="is_fraud")``).
+        the path of such a file (``cases.csv?column=outcome`` names its column of labels); the name of a column that the
+        graph keeps aside (``load(…, learn_from="is_fraud")``).
         For edges, ids are pairs (source, target), and tables have the columns ``source`` and ``target``. A label is yes
         or no, 1 or 0, true or false, anomalous or normal, or one of two words of any kind; blank, -1 and unsure mean
         unknown. Where a node occurs twice, the last label counts; an edge is anomalous if one of its rows is.
@@ -95,6 +116,8 @@ def read_labels(
         The label that means anomalous, or several, if that cannot be guessed; any other label then means normal.
     notices
         List that receives the notices; without it, they are logged.
+    ignore
+        Rows of a file to leave out, as in ``"outcome=pending"``; entries that name no column of it mean nothing.
 
     Raises
     ------
@@ -113,7 +136,7 @@ def read_labels(
     """
     if isinstance(source, str) and source in graph.aside:
         return _of_column(graph.aside[source], source, graph, anomalous_value, notices)
-    pairs = list(_pairs(source, graph, anomalous_value, notices))
+    pairs = list(_pairs(source, graph, anomalous_value, ignore, notices))
     of_edges = bool(pairs) and isinstance(pairs[0][0], tuple)
     find, noun = (edge_position, "edge") if of_edges else (position_of, "node")
     places, words = [], []
@@ -166,7 +189,9 @@ def _flags(
         mine = [f"{shortened(word)} ({totals[word]:,})" for word in sorted(totals) if found[word] == flag]
         said += [f"{', '.join(mine[:5])}{', …' if len(mine) > 5 else ''} as {meaning}"] if mine else []
     if len({*words} - BLANK) > 2:
-        notice(f"Labels: read {'; '.join(said)}.", notices)
+        as_given = [word for word, flag in found.items() if flag == 0 and _meaning(word) is None]
+        advice = f"; {LEAVE_OUT} {option('ignore', ['COLUMN=VALUE'])}" if anomalous_value and as_given[1:] else ""
+        notice(f"Labels: read {'; '.join(said)}{advice}.", notices)
     return flags
 
 
@@ -226,10 +251,10 @@ def meaning_of(words: set[str], anomalous_value: object = None) -> dict[str, boo
         return {found[0]: True}
     asked = f"say which one means anomalous with {option('anomalous_value')}"
     if len(found) != 2:
-        unclear = [shortened(word) for word in found if means[word] is None]
-        some = ", ".join([*unclear[:4], *(["…"] if len(unclear) > 4 else [])])
-        which = "" if len(unclear) == len(found) else f"{plural(len(unclear), 'unclear one')}: "
-        raise ValueError(f"labels have {plural(len(found), 'kind')} of values ({which}{some}); {asked}")
+        raise ValueError(
+            f"labels have {plural(len(found), 'kind')} of values ({_understood(means)}); {asked}, once for each if "
+            f"several do: all others then mean normal; {LEAVE_OUT} {option('ignore', ['COLUMN=VALUE'])}"
+        )
     named = [word in ANOMALOUS for word in found]
     known = named if any(named) else [bool(SUSPICION.match(word)) for word in found], [word in NORMAL for word in found]
     if sum(known[0]) == 1:
@@ -237,6 +262,22 @@ def meaning_of(words: set[str], anomalous_value: object = None) -> dict[str, boo
     if sum(known[1]) == 1:
         return {word: not normal for word, normal in zip(found, known[1], strict=True)}
     raise ValueError(f"labels are {shortened(found[0])} and {shortened(found[1])}; {asked}")
+
+
+LEAVE_OUT = "leave the cells of undecided cases blank, or pass"
+
+
+def _understood(means: Mapping[str, bool | None]) -> str:
+    """Say what each word means.
+
+    >>> _understood({"blue": None, "fraud": True, "red": None})
+    "'blue', 'red' unclear; 'fraud' anomalous"
+    """
+    said = []
+    for meaning, what in ((None, "unclear"), (True, "anomalous"), (False, "normal")):
+        mine = [shortened(word) for word, each in means.items() if each is meaning]
+        said += [f"{', '.join(mine[:MOST_WORDS])}{', …' if len(mine) > MOST_WORDS else ''} {what}"] if mine else []
+    return "; ".join(said)
 
 
 def _meaning(word: str) -> bool | None:
@@ -331,20 +372,23 @@ def notice_one_kind(labels: Labels, notices: list[str] | None) -> None:
 
 
 def _pairs(
-    source: Any, graph: AttributedGraph, anomalous_value: object, notices: list[str] | None
+    source: Any, graph: AttributedGraph, anomalous_value: object, ignore: Sequence[str], notices: list[str] | None
 ) -> Iterable[tuple[Hashable, Any]]:
     if isinstance(source, str | Path):
-        if isinstance(source, str) and not Path(source).is_file():
+        if isinstance(source, str) and file_of(source) is None:
             _refuse_column(source, graph)
-        table = _table(source)
+        table, label = _table(source), _label_column(source)
         if "node" not in table.columns and any(_are_nodes([name], graph) for name in table.columns):
             notice(f"{source} has no header; its first line is read as a case.", notices)
             table = pl.DataFrame([table.columns], schema=table.schema, orient="row").vstack(table)
-        return _columns(table, str(source), graph, anomalous_value)
+        left_out: dict[str, int] = {}
+        table = without_ignored(table, ignore, left_out)
+        notice_ignored(left_out, notices)
+        return _columns(table, str(source), graph, anomalous_value, notices, label)
     heading = next((name for name in ("node", "source") if isinstance(source, Mapping) and name in source), None)
     is_table = heading is not None and not isinstance(source[heading], str)
     if is_table or hasattr(source, "columns"):
-        return _columns(source, "the table of labels", graph, anomalous_value)
+        return _columns(source, "the table of labels", graph, anomalous_value, notices)
     if hasattr(source, "items"):  # a mapping, or a Series of pandas, which has its ids as index
         return list(source.items())
     if isinstance(source, Iterable):
@@ -360,28 +404,67 @@ def _pairs(
     )
 
 
-def _columns(table: Any, name: str, graph: AttributedGraph, anomalous_value: object) -> Iterable[tuple[Hashable, Any]]:
+def _columns(
+    table: Any,
+    name: str,
+    graph: AttributedGraph,
+    anomalous_value: object,
+    notices: list[str] | None,
+    label: str | None = None,
+) -> Iterable[tuple[Hashable, Any]]:
     """Return pairs of node (or both ends of an edge) and label from a table.
 
     The columns are ``node``, or ``source`` and ``target``, and ``verdict``; else the one column most of whose values
-    are node ids, and the one other whose values can be labels or that is called so.
+    are node ids, and ``label`` or the one other that :func:`_found_labels` finds.
     """
     columns = list(getattr(table, "columns", table))
     of_edges = "node" not in columns and {"source", "target"} <= {*columns}
     holding_ids = [column for column in columns if of_edges or _are_nodes(table[column], graph)]
     node = "node" if "node" in columns else holding_ids[0] if len(holding_ids) == 1 else None
+    listed = f"(it has {', '.join(columns)})"
+    if not (of_edges or node is not None):
+        raise ValueError(f"{name} has no column that is clearly one of node ids; call it node {listed}")
     others = [column for column in columns if column not in (("source", "target") if of_edges else (node,))]
-    readable = others if len(others) == 1 else [each for each in others if _are_labels(table[each], anomalous_value)]
-    named = first_known(others, COLUMN_NAMES)
-    label = "verdict" if "verdict" in others else readable[0] if len(readable) == 1 else named
-    if label is None or not (of_edges or node is not None):
-        missing = "labels; call it verdict" if of_edges or node is not None else "node ids; call it node"
-        raise ValueError(f"{name} has no column that is clearly one of {missing} (it has {', '.join(columns)})")
+    if not others:
+        raise ValueError(f"{name} has no column of labels {listed}; add one called verdict")
+    if label is not None and label not in others:
+        raise ValueError(f"{name} has no column of labels {label!r}{suggest(label, others)} {listed}")
+    label = label or _found_labels({each: table[each] for each in others}, anomalous_value)
+    if label is None:
+        likely = next((each for each in others if _have_few_words(table[each])), others[-1])
+        address = f"{Path(name).name}{'&' if '?' in name else '?'}column={likely}"
+        how = f", or name it, as in {address!r}" if file_of(name) else ""
+        raise ValueError(f"{name} has no column that is clearly one of labels; call it verdict{how} {listed}")
+    if normalized_name(label) not in COLUMN_NAMES and len(others) > 1:
+        notice(f"Read labels from column {label!r}.", notices)
     labels = list(table[label])
     nodes = list(zip(table["source"], table["target"], strict=False)) if of_edges else list(table[node])
     if len(nodes) != len(labels):
         raise ValueError(f"{name} has {plural(len(nodes), 'node')} and {plural(len(labels), 'label')}")
     return zip(nodes, labels, strict=True)
+
+
+def _found_labels(columns: Mapping[str, Iterable[Any]], anomalous_value: object) -> str | None:
+    """Return the column of labels: the only one, one called so, the only one that can be read, or with a few words."""
+    if len(columns) == 1:
+        return next(iter(columns))
+    readable = [name for name, column in columns.items() if _are_labels(column, anomalous_value)]
+    few = [name for name, column in columns.items() if _have_few_words(column)]
+    found = [first_known([*columns], COLUMN_NAMES), *(readable if len(readable) == 1 else [])]
+    found += [first_known([*columns], MAYBE_NAMES), *(few if len(few) == 1 and not readable else [])]
+    return next((name for name in found if name is not None), None)
+
+
+def _have_few_words(column: Iterable[Any]) -> bool:
+    """Return whether a column has 2 to 10 different words that repeat, and neither numbers nor dates.
+
+    >>> [_have_few_words(words.split()) for words in ("open done done", "1 2 2", "2024-01-31 2024-01-30 2024-01-30")]
+    [True, False, False]
+    """
+    words = filled(pl.Series([label_word(value) for value in column], dtype=pl.String))
+    if not 2 <= words.n_unique() <= min(MOST_WORDS, len(words) - 1) or is_time(words):
+        return False
+    return bool(words.str.contains(r"\p{L}").all())
 
 
 def _are_nodes(column: Iterable[Any], graph: AttributedGraph) -> bool:
@@ -414,10 +497,24 @@ def _refuse_column(name: str, graph: AttributedGraph) -> None:
     )
 
 
-def _table(path: str | Path) -> Any:
-    file = Path(path)
-    if not file.is_file():
-        raise ValueError(f"there is no file {file}")
-    with reading(file):
-        table = open_table(file, header=True)
+def case_columns(source: str | Path) -> list[str]:
+    """Return the columns of a file of cases."""
+    return list(_table(source).columns)
+
+
+def _label_column(source: str | Path) -> str | None:
+    """Return the column of labels that an address such as ``cases.csv?column=outcome`` names."""
+    place = resolve(source)
+    return place.options.get("column") if isinstance(place, Address) else None
+
+
+def _table(source: str | Path) -> Any:
+    if file_of(source) is None:
+        raise ValueError(f"there is no file {source}")
+    place = resolve(source)
+    if isinstance(place, Address):
+        options = {name: value for name, value in place.options.items() if name != "column"}
+        place = replace(place, options=options) if options else place.paths[0]
+    with reading(place):
+        table = open_table(place, header=True)
         return table.read(table.names, text=table.names).select(pl.all().cast(pl.String)).fill_null("")

@@ -31,12 +31,15 @@ TIME_NAMES = (
     "hopsight_time", "timestamp", "time", "datetime", "date", "ts", "t", "unixtime", "unix_time", "epoch", "created_at",
     "sent_at", "event_time", "datum", "fecha", "dato", "minute", "hour", "day", "step",
 )  # fmt: skip
-STATUS_NAMES = ("status", "state", "statut", "estado", "stato", "zustand", "buchungsstatus")
+STATUS_NAMES = ("status", "state", "statut", "estado", "stato", "zustand", "buchungsstatus", "stav", "durum")
+MOST_STATUSES, SHOWN_STATUSES = 10, 5  # values of a column that may be a status, and those in a message
 VOID = {
     "cancelled", "canceled", "failed", "declined", "rejected", "refused", "void", "voided", "aborted", "expired",
     "reverted", "reversed", "not executed", "storno", "storniert", "abgelehnt", "fehlgeschlagen", "annulé", "annulée",
     "refusé", "refusée", "échoué", "cancelado", "cancelada", "anulado", "anulada", "rechazado", "rechazada",
-    "annullato", "annullata", "rifiutato", "rifiutata",
+    "annullato", "annullata", "rifiutato", "rifiutata", "odrzucona", "odrzucony", "odrzucono", "anulowana", "anulowany",
+    "anulowano", "zamítnuto", "zrušeno", "stornováno", "geweigerd", "geannuleerd", "mislukt", "reddedildi", "iptal",
+    "başarısız", "rejeitado", "rejeitada", "recusado", "recusada", "estornado", "estornada",
 }  # fmt: skip
 TYPE_NAMES = ("hopsight_type", "node_type")
 NAME_NAMES = (
@@ -766,13 +769,17 @@ def rows_ignored(ignore: Sequence[str], names: Sequence[str]) -> dict[str, tuple
 def without_ignored(rows: pl.DataFrame, ignore: Sequence[str], left_out: dict[str, int]) -> pl.DataFrame:
     """Leave out the rows that entries such as ``status=cancelled`` stand for, and add their numbers to ``left_out``."""
     for entry, (name, value) in rows_ignored(ignore, rows.columns).items():
-        words = rows[name].cast(pl.String).str.strip_chars().fill_null("")
-        wanted = words.str.to_lowercase() == value.lower()
-        if rows[name].dtype.is_numeric() and re.fullmatch(r"[+-]?\d+(\.\d*)?", value):
-            wanted = (rows[name] == float(value)).fill_null(False)
+        wanted = have_value(rows[name], value)
         left_out[entry] = left_out.get(entry, 0) + int(wanted.sum())
         rows = rows.filter(~wanted)
     return rows
+
+
+def have_value(column: pl.Series, value: str) -> pl.Series:
+    """Return which cells have the value of an entry such as ``status=cancelled``, in upper or lower case."""
+    if column.dtype.is_numeric() and re.fullmatch(r"[+-]?\d+(\.\d*)?", value):
+        return (column == float(value)).fill_null(False)
+    return column.cast(pl.String).str.strip_chars().fill_null("").str.to_lowercase() == value.lower()
 
 
 def notice_ignored(left_out: Mapping[str, int], notices: list[str] | None) -> None:
@@ -781,9 +788,22 @@ def notice_ignored(left_out: Mapping[str, int], notices: list[str] | None) -> No
         notice(f"Left out {plural(n_rows, 'row')} with {entry}.", notices)
 
 
-def notice_void(column: pl.Series, notices: list[str] | None) -> None:
-    """Say that rows count whose status is ``cancelled`` or the like, and how to leave them out."""
-    if column.dtype != pl.String or normalized_name(column.name).split("_")[-1] not in STATUS_NAMES:
+def is_status_name(name: str) -> bool:
+    """Return whether a column is called like the status of events, some of which may not have taken place."""
+    return normalized_name(name).split("_")[-1] in STATUS_NAMES
+
+
+def notice_status(column: pl.Series, ignore: Sequence[str], notices: list[str] | None) -> None:
+    """Say that rows count whose status is ``cancelled`` or the like, and how to leave them out.
+
+    Of a status without a known word, say which values there are, unless some of them are left out already.
+
+    >>> kept: list[str] = []
+    >>> notice_status(pl.Series("state", ["ok", "ok", "late"]), [], kept)
+    >>> kept[0].partition(" to leave")[0]
+    "Rows count whatever their state is ('ok': 2, 'late': 1);"
+    """
+    if column.dtype != pl.String or not is_status_name(column.name):
         return
     words = column.str.strip_chars()
     plain = words.str.to_lowercase().str.replace_all("_", " ", literal=True)
@@ -793,6 +813,13 @@ def notice_void(column: pl.Series, notices: list[str] | None) -> None:
         advice = option("ignore", [f"{column.name}={value}" for value in void])
         called = " or ".join(map(repr, void))
         notice(f"Rows with {column.name} {called} count like others; pass {advice} to leave them out.", notices)
+    elif not rows_ignored(ignore, [column.name]):
+        counts = in_one_case(filled(words), []).value_counts().sort("count", column.name, descending=[True, False])
+        if 2 <= counts.height <= MOST_STATUSES and counts["count"][0] > 1:
+            said = [f"{shortened(word)}: {count:,}" for word, count in counts.head(SHOWN_STATUSES).rows()]
+            listed = ", ".join([*said, *(["…"] if counts.height > SHOWN_STATUSES else [])])
+            advice = f"pass {option('ignore', [f'{column.name}={counts[column.name][-1]}'])}, for example"
+            notice(f"Rows count whatever their {column.name} is ({listed}); to leave some out, {advice}.", notices)
 
 
 def in_one_case(words: pl.Series, notices: list[str] | None) -> pl.Series:

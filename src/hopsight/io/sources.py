@@ -11,6 +11,7 @@ A table is a file, several files, a table of a workbook or database, or a query 
 | ``sqlite:///bank.db?table=…``, ``duckdb:///bank.duckdb?table=…`` | the same as an address |
 | ``postgresql://user@host/bank?table=payments`` (or ``query=``) | a table of a server |
 | ``people.csv?header=no&encoding=cp1251`` | how to read a text file |
+| ``cases.csv?column=outcome`` | which column of a file of cases has the labels |
 | ``(connection, "SELECT …")``, ``("postgresql://…", "SELECT …")`` | the result of a query |
 """
 
@@ -272,7 +273,7 @@ def _unzip(path: Path) -> bytes:
             raise ValueError("it uses a compression that Python cannot read; unpack it first") from None
 
 
-OPTIONS = ("table", "query", "header", "encoding")
+OPTIONS = ("table", "query", "header", "encoding", "column")
 SCHEMES = ("sqlite", "duckdb", "postgresql", "postgres")
 _SCHEME = re.compile(r"([a-z][a-z0-9+]+)://", re.IGNORECASE)
 _PASSWORD = re.compile(r"(://[^/@:]*):[^@/]*@")
@@ -352,6 +353,17 @@ def files(source: str | Path) -> list[Path]:
     """Return the files behind a source; a server has none."""
     place = resolve(source)
     return list(place.paths) if isinstance(place, Address) else [place]
+
+
+def file_of(source: str | Path) -> Path | None:
+    """Return the file of a path or an address in one file; None if there is none, as for the name of a column."""
+    try:
+        place = resolve(source)
+    except ValueError:
+        return None
+    if isinstance(place, Address):
+        place = place.paths[0] if place.options and len(place.paths) == 1 else None
+    return place if place is not None and _exists(place) and place.is_file() else None
 
 
 def absolute(source: str) -> str:

@@ -273,6 +273,8 @@ def read_several(
         events = each.others.events(source, target) if sends and types[name][0] == types[name][1] else None
         data = fields["edge_weight"], fields["edge_time"], events, sends and given.edges[name].directed
         relations.append(Relation(name, types[name], source, target, *data))
+        if types[name][0] == types[name][1] and (n_loops := int((source == target).sum())):
+            notice(f"Removed {plural(n_loops, 'self-loop')}.", NamedNotices(name, notices))
     columns_of = {name: each.others for name, each in rows.items()}
     across = [
         repr(name)
@@ -358,7 +360,7 @@ class Rows:
             frame = rules.without_ignored(frame, [*of_rows], left_out).select(read)
             rules.notice_ignored(left_out, notices)
             for name in others:
-                rules.notice_void(frame[name], notices)
+                rules.notice_status(frame[name], given.ignore, notices)
             frame = ids.with_ids(frame, names, typed=table.typed, ours=bool(ours), notices=notices)
             _notice_copies(frame, [*others, *aside], notices)
             known = frame[aside[0]] if aside else None
@@ -421,8 +423,10 @@ class NodeRows:
             is_prefixed = sides is not None and sides.prefixed
             id_name = given.id or find_joining(table, () if is_prefixed else ends, notices)
             names = [name for name in table.names if name != id_name]
+            known = learn_from if learn_from in names else None
+            labels = rules.rows_ignored(given.ignore, [name for name in (known, given.label) if name])
             lists = {
-                key: [name for name in getattr(given, key) or () if name in names or name not in of_edges]
+                key: [name for name in getattr(given, key) or () if name in names or name not in (*of_edges, *labels)]
                 for key in ("attributes", "ignore", "category")
             }
             lists |= {key: [getattr(given, key)] for key in ("label", "type", "name")}
@@ -434,7 +438,6 @@ class NodeRows:
                     check_column(_option(where, key), name, names)
             if not where and learn_from not in of_edges:
                 check_column("learn_from", learn_from, [*names, *of_edges])
-            known = learn_from if learn_from in names else None
             named = {given.label, given.type, given.name, known}
             used = [name for name in given.attributes or names if name not in lists["ignore"]]
             kept = [name for name in names if name in used or name in named]
@@ -453,6 +456,10 @@ class NodeRows:
                 n_rows, frame = frame.height, frame.unique(maintain_order=True)
                 if n_rows > frame.height:
                     notice(f"Left out repeated rows of nodes: {n_rows - frame.height:,}.", notices)
+            for entry, (name, value) in labels.items():
+                open_cases = rules.have_value(frame[name], value)
+                notice(f"Left out {plural(int(open_cases.sum()), 'label')} with {entry}.", notices)
+                frame = frame.with_columns(pl.when(~open_cases).then(pl.col(name)))
             fields = node_fields(
                 kept, frame.__getitem__, frame.height, label=given.label, name_column=given.name,
                 type_column=given.type, learn_from=known, category=category, ours=ours, notices=notices, **how,
@@ -782,7 +789,8 @@ def _notice_copies(rows: pl.DataFrame, others: Sequence[str], notices: list[str]
     if copies.any():
         first, n_copies = int(copies.arg_true()[0]) + 1, int(copies.sum())
         those = "1 row is an exact copy" if n_copies == 1 else f"{n_copies:,} rows are exact copies"
-        notice(f"{those} of earlier rows, first row {first:,}, and counted again; remove what was not meant.", notices)
+        where = f"first row {first:,} of the data"
+        notice(f"{those} of earlier rows, {where}, and counted again; remove what was not meant.", notices)
 
 
 def _check_without_nodes(given: NodeTable) -> None:

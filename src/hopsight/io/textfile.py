@@ -14,7 +14,7 @@ from typing import Any
 
 from hopsight.checks import plural, shortened
 from hopsight.io.notices import notice
-from hopsight.io.sources import ZLIB, check_filled, check_loaded, unpacked
+from hopsight.io.sources import ZLIB, Address, check_filled, check_loaded, kind_of, reading, unpacked
 from hopsight.system.cells import unguarded_names
 from hopsight.system.lazy_polars import pl
 
@@ -34,6 +34,11 @@ _NUMBERS = re.compile(r"[\d\s]+")
 _SPACES, _PADDING = re.compile(rb"[ \t]+"), re.compile(rb"(?m)^ | (?=\r?$)")
 
 
+_POLISH = re.compile(  # Windows-1250 read as Windows-1252; the sign first, which is fast to search for
+    r"[¹¿¯\x8f³£¥](?:(?<=[^\W\d_][¹¿¯\x8f])|(?<=[^\W\d_][³£¥])(?=[^\W\d_])|(?<=[¯\x8f])(?=[^\W\d_])"
+    r"|(?<=£)(?!GBP)(?=[^\W\d_]{2}))"
+)
+_CODEPAGES = {"cp1250": "Central European", "cp1251": "Cyrillic", "cp1252": "Western European"}
 _NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
 _YEAR = re.compile(r"\s*(19|20)[0-9]{2}\s*")
 
@@ -52,6 +57,7 @@ class TextTable:
     first_rows: Sequence[Sequence[str]] = ()  # cells of the first rows, without the header
     padded: bool = False  # whether spaces around cells mean nothing, as in "ann, bo, 7"
     of_folders: Mapping[str, str] = field(default_factory=dict)  # columns that folders such as year=2024 name
+    encoding: str = "utf-8"  # of the file
 
     def scan(self, columns: Sequence[str], text: Sequence[str], *, guess: bool = True) -> pl.LazyFrame:
         """Return these columns, to be read when they are needed; empty rows are left out.
@@ -108,7 +114,7 @@ def open_text(
     ``column1, column2, …``. The encoding is by default UTF-8, UTF-16 with a byte order mark, or else Windows-1252 with
     a notice.
     """
-    content = text_content(path, encoding, notices)
+    content, found = _content(path, encoding, notices)
     start = _start(path, content).decode(errors="replace").removeprefix("\ufeff")
     whole = list(io.StringIO(start, newline=""))
     lines = [line for line in whole if line.strip()]
@@ -146,11 +152,44 @@ def open_text(
     check_filled(path, content, b"\n", len(names))
     own = unguarded_names(names) if named else None
     first = [row for row in rows[named:] if len(row) == len(names)]
-    return TextTable(path, own or names, separator, named, comment, content, own is not None, first, padded)
+    return TextTable(
+        path, own or names, separator, named, comment, content, own is not None, first, padded, encoding=found
+    )
 
 
 def text_content(path: Path, encoding: str | None = None, notices: list[str] | None = None) -> bytes | None:
     """Return the text of a file as UTF-8 with usual line ends, or None if the file itself is that already."""
+    return _content(path, encoding, notices)[0]
+
+
+def _content(path: Path, encoding: str | None, notices: list[str] | None) -> tuple[bytes | None, str]:
+    """Return what :func:`text_content` does, and the encoding of the file."""
+    content, found, fits, line_ends = _scanned(path, encoding)
+    if not fits and encoding is None and found == "utf-8":
+        found = _codepage(path.read_bytes() if content is None else content)
+        advice = f"if letters look wrong, {_name_encoding(path, found)}"
+        notice(f"Read {path.name} as Windows-{found[2:]}, because it is not UTF-8; {advice}.", notices)
+    elif not fits:
+        raise ValueError(f"its text is not {found.upper()}; {_name_encoding(path, found)}")
+    if found in ("utf-8", "utf-8-sig") and line_ends != "\r":
+        return content, found
+    content = path.read_bytes() if content is None else content
+    text = _decoded(content, found)
+    return (text.replace("\r", "\n") if line_ends == "\r" else text).encode(), found
+
+
+def encoded_like(place: Any, encoding: str | None) -> Any:
+    """Return the place of a text file that is not UTF-8 with this encoding; other places are returned unchanged."""
+    if encoding is None or not isinstance(place, Path) or kind_of(place) != "text" or not place.is_file():
+        return place
+    with reading(place):
+        _, found, fits, _ = _scanned(place, None)
+    named = Address(f"{place}?encoding={encoding}", "text", (place,), {"encoding": encoding})
+    return place if fits or found != "utf-8" else named
+
+
+def _scanned(path: Path, encoding: str | None) -> tuple[bytes | None, str, bool, str]:
+    """Return what a compressed file holds, the encoding to try, whether the text has it, and its line end."""
     content = unpacked(path)
     with io.BytesIO(content) if content is not None else path.open("rb") as file:
         start = file.read(4)
@@ -158,28 +197,30 @@ def text_content(path: Path, encoding: str | None = None, notices: list[str] | N
             raise ValueError("it is not a text table; unpack it first")
         found = encoding or next((name for mark, name in _BOMS if start.startswith(mark)), "utf-8")
         file.seek(0)
-        fits, line_ends = _scan(file, found)
-    if not fits and encoding is None and found == "utf-8":
-        found = _codepage(path.read_bytes() if content is None else content)
-        advice = f"if letters look wrong, name the encoding, as in '{path.name}?encoding=cp1251'"
-        notice(f"Read {path.name} as Windows-{found[2:]}, because it is not UTF-8; {advice}.", notices)
-    elif not fits:
-        raise ValueError(f"its text is not {found.upper()}; name its encoding, such as '{path.name}?encoding=cp1251'")
-    if found in ("utf-8", "utf-8-sig") and line_ends != "\r":
-        return content
-    content = path.read_bytes() if content is None else content
-    text = _decoded(content, found)
-    return (text.replace("\r", "\n") if line_ends == "\r" else text).encode()
+        return content, found, *_scan(file, found)
 
 
 def _codepage(content: bytes) -> str:
     """Return the encoding of Western European text, or of Polish, where signs would stand inside words.
 
-    >>> _codepage("Größe in m³, São Paulo".encode("cp1252")), _codepage("Kupujący; Łódź".encode("cp1250"))
+    >>> _codepage("Größe in m³, São Paulo, £GBP".encode("cp1252")), _codepage("Kupujący; Łódź".encode("cp1250"))
+    ('cp1252', 'cp1250')
+    >>> _codepage("CŒUR, GARÇON, ¿QUÉ?, MAÑANA, ÅRHUS, £5".encode("cp1252")), _codepage("STRAŻ, ŁUK".encode("cp1250"))
     ('cp1252', 'cp1250')
     """
-    text = _decoded(content, "cp1252")
-    return "cp1250" if re.search(r"[^\W\d_][¹¿]|[^\W\d_]³[^\W\d_]|[£¯][a-zó]", text) else "cp1252"
+    return "cp1250" if _POLISH.search(_decoded(content, "cp1252")) else "cp1252"
+
+
+def _name_encoding(path: Path, found: str) -> str:
+    """Say how to name another encoding than this one.
+
+    >>> _name_encoding(Path("a.csv"), "cp1252")
+    "name the encoding, as in 'a.csv?encoding=cp1250' (Central European) or cp1251 (Cyrillic)"
+    """
+    first, *more, last = (code for code in _CODEPAGES if code != found)
+    others = ", ".join(f"{code} ({_CODEPAGES[code]})" for code in more)
+    named = f"'{path.name}?encoding={first}' ({_CODEPAGES[first]}){others and ', '}{others}"
+    return f"name the encoding, as in {named} or {last} ({_CODEPAGES[last]})"
 
 
 def _decoded(content: bytes, encoding: str) -> str:

@@ -98,7 +98,8 @@ def typed_graph(nodes: Mapping[str, Nodes], relations: Sequence[Relation], name:
     }
     attributes, names = _stacked({kind: each.fields for kind, each in nodes.items()}, sizes)
     if not names:
-        columns = structure(Arcs.of(source, target, n_nodes))
+        apart = source != target
+        columns = structure(Arcs.of(source[apart], target[apart], n_nodes))
         attributes, names = np.column_stack([*columns.values()]), list(columns)
     graph = AttributedGraph.from_edges(
         source,
@@ -196,10 +197,14 @@ def _ids(nodes: Mapping[str, Nodes]) -> Any:
 
 
 def _counts(sizes: Mapping[str, int], starts: Mapping[str, int], relations: Sequence[Relation]) -> Context:
-    """Return the number of rows of each node: by direction within a type, and by the other type between two."""
+    """Return the number of rows of each node: by direction within a type, and by the other type between two.
+
+    A row of a node with itself does not count.
+    """
     columns: dict[str, IntArray] = {}  # rows, and different nodes of the other type in them
     for each in relations:
-        if each.types[0] == each.types[1]:
+        within = each.types[0] == each.types[1]
+        if within:
             words = [
                 f"{word}edges {each.name!r}" for word in (("outgoing ", "incoming ") if each.directed else ("", ""))
             ]
@@ -208,8 +213,9 @@ def _counts(sizes: Mapping[str, int], starts: Mapping[str, int], relations: Sequ
             by = f" by {each.name!r}" if pairs.count({*each.types}) > 1 else ""
             words = [f"{other}{by}" for other in reversed(each.types)]
         ends = np.stack([each.source, each.target])
+        ends = ends[:, ends[0] != ends[1]] if within else ends  # the graph has no self-loops
         n_targets = max(sizes[each.types[1]], 1)
-        once = ends if each.types[0] == each.types[1] else divmod(np.unique(ends[0] * n_targets + ends[1]), n_targets)
+        once = ends if within else divmod(np.unique(ends[0] * n_targets + ends[1]), n_targets)
         for kind, word, *both in zip(each.types, words, ends, once, strict=True):
             counts = columns.setdefault(f"{kind}.{word}", np.zeros((2, sum(sizes.values()))))
             counts[:, starts[kind] : starts[kind] + sizes[kind]] += [

@@ -222,8 +222,8 @@ def read_with_labels(request: Request) -> tuple[AttributedGraph, Labels | None]:
         return request.source.read_ranked(), None
     from hopsight.io.labels import notice_one_kind, read_labels
 
-    graph = request.source.read_ranked(None if request.learns_from_file else request.learn_from)
-    labels = read_labels(request.learn_from, graph, request.anomalous_value)
+    graph = request.read_ranked()
+    labels = read_labels(request.learn_from, graph, request.anomalous_value, ignore=request.source.ignore)
     notice_one_kind(labels, None)  # before the fit, which may take long
     return graph, labels
 

@@ -14,6 +14,7 @@ from hopsight.detectors import get_detector
 from hopsight.graph import AttributedGraph
 from hopsight.io.notices import notice
 from hopsight.io.rules import MISSING, rows_ignored
+from hopsight.io.sources import file_of
 from hopsight.io.typed import default_type, has_several, types_of, view
 
 OPTIONS = ("seed", "device")  # fields that have their own option
@@ -89,13 +90,16 @@ class Source:
     def read_like(self, other: Source, learned_from: str | None = None) -> Self:
         """Return this source with the options of another where it has none of its own, and say which.
 
-        A column that ``other`` learned from is left out.
+        A column that ``other`` learned from is left out. Text that is not UTF-8 has the encoding that ``other`` names.
         """
-        edges, nodes = self._columns(other)
+        found: dict[str, Any] = {}
+        for name in ("path", "nodes"):
+            if (place := _encoded_like(getattr(self, name), getattr(other, name))) != getattr(self, name):
+                found[name] = place
+        edges, nodes = dataclasses.replace(self, **found)._columns(other)
         if not edges:
             return self
         default, names = type(self)(), [*edges, *nodes]
-        found: dict[str, Any] = {}
         theirs = [getattr(other, name) for name in ENDS]  # of an edge, which belong together
         ends = all(name in edges for name in theirs if name) and not (self.source_column or self.target_column)
         for each in dataclasses.fields(self):
@@ -111,11 +115,7 @@ class Source:
             if not lacks and not (name in OF_NODES and not nodes) and not (name in ENDS and not ends):
                 found[name] = value
         if found:
-            said = (
-                option("no_header", True) if name == "header" else option(name, [*value] if name in LISTS else value)
-                for name, value in found.items()
-            )
-            notice(f"Read as in the run of this model: {', '.join(said)}.", None)
+            notice(f"Read as in the run of this model: {', '.join(_said(*each) for each in found.items())}.", None)
         return dataclasses.replace(self, **found)
 
     def _columns(self, other: Source) -> tuple[Sequence[str], Sequence[str]]:
@@ -185,7 +185,19 @@ class Request:
     @property
     def learns_from_file(self) -> bool:
         """Whether labels come from a file; otherwise they come from a column of the node table, if at all."""
-        return self.learn_from is not None and Path(self.learn_from).is_file()
+        return self.learn_from is not None and file_of(self.learn_from) is not None
+
+    def read_ranked(self) -> AttributedGraph:
+        """Return the graph to judge, which keeps a column of labels aside; a file of them may have rows to ignore."""
+        if self.learn_from is None or not self.learns_from_file:
+            return self.source.read_ranked(self.learn_from)
+        from hopsight.io.labels import case_columns
+
+        ignore = self.source.ignore
+        of_cases = rows_ignored(ignore, case_columns(self.learn_from)) if any("=" in each for each in ignore) else {}
+        of_rows = rows_ignored(ignore, self.source._columns(self.source)[0]) if of_cases else {}
+        ignore = tuple(each for each in ignore if each not in of_cases or each in of_rows)
+        return dataclasses.replace(self.source, ignore=ignore).read_ranked()
 
     def repeatable(self) -> Self:
         """Return the same request with absolute paths, so that the run can be repeated from any folder."""
@@ -216,6 +228,24 @@ def check_types(kind: type, values: Any) -> None:
 
 def _unrepeatable(reason: object) -> ValueError:
     return ValueError(f"the record does not say how to repeat the run: {reason}")
+
+
+def _said(name: str, value: Any) -> str:
+    """Return a field of a source as it is written on the command line."""
+    if name in PLACES:
+        return str(value)
+    return option("no_header", True) if name == "header" else option(name, [*value] if name in LISTS else value)
+
+
+def _encoded_like(path: str | None, other: str | None) -> str | None:
+    """Return the source of a table with the encoding that another one names, where it needs it."""
+    from hopsight.io.sources import Address, resolve
+    from hopsight.io.textfile import encoded_like
+
+    place = None if path is None or other is None else resolve(other)
+    if not isinstance(place, Address) or "encoding" not in place.options:
+        return path
+    return str(encoded_like(resolve(path), place.options["encoding"]))
 
 
 def _absolute(path: str | None) -> str | None:

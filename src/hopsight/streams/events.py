@@ -39,8 +39,9 @@ from hopsight.io.rules import (
     first_known,
     is_code_name,
     is_filled,
+    is_status_name,
     notice_ignored,
-    notice_void,
+    notice_status,
     rows_ignored,
     settle,
     text_kind,
@@ -50,6 +51,7 @@ from hopsight.io.rules import (
 )
 from hopsight.io.sources import reading
 from hopsight.io.tables import find_id, find_joining, read_tables
+from hopsight.io.textfile import encoded_like
 from hopsight.preprocess import AttributeTransform
 from hopsight.streams.memory import N_ATTRIBUTES
 from hopsight.streams.times import ISO, NO_EVENTS, PLAIN, as_numbers, as_seconds, time_form, time_pattern
@@ -85,6 +87,7 @@ class Columns:
     of_nodes: Sequence[str] = ()  # columns of the node table, which options may name as well
     clock: str | None = None  # the column of times of day beside days without them
     node_id: str | None = None  # the column of the node table with the ids of the events
+    encoding: str | None = None  # of text files that are not UTF-8
 
     @property
     def as_text(self) -> list[str]:
@@ -139,7 +142,9 @@ def sorted_events(
     place.mkdir()
     try:
         with reading(source):
-            table = open_table(source, header=columns.header)
+            table = open_table(encoded_like(source, columns.encoding), header=columns.header)
+            if columns.encoding is None and table.texts:
+                columns = replace(columns, encoding=table.texts[0].encoding)
             continues = columns.times is not None
             if continues and (missing := [name for name in columns.names if name not in table.names]):
                 raise ValueError(f"it has no column {missing[0]!r}: new events need the columns of the stream")
@@ -300,8 +305,10 @@ def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns
     said = ", ".join(f"{name!r} as the {role}" for role, name in guessed.items() if name is not None)
     if said:
         notice(f"Read column {said} of each event.", None)
-    for name in names:
-        notice_void(without_ignored(frame, columns.ignore, {})[name], None)
+    compared = {name for name, _ in rows_ignored(columns.ignore, table.names).values()}
+    for name in filter(is_status_name, names):  # what is rare need not be among the first rows
+        read = [*dict.fromkeys([name, *compared])]
+        notice_status(without_ignored(table.read(read, text=[name]), columns.ignore, {})[name], columns.ignore, None)
     unit = "" if amount is None else found.units.get(amount) or currency_in(amount) or ""
     return replace(columns, time=time, clock=clock, amount=amount, currency=currency, unit=unit)
 
