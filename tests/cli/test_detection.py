@@ -251,6 +251,14 @@ def test_score_reads_tables_like_the_run_of_its_model(run: Run, tables: Path, tm
     assert "Read as in the run" not in err
 
 
+def test_score_reads_directions_like_a_file_that_has_them(run: Run, tables: Path) -> None:
+    table = (tables / "edges.csv", "--nodes", tables / "people.csv")
+    assert run("convert", table[0], "graph.npz", *table[1:], "--directed")[0] == 0
+    assert run("detect", "graph.npz", "--preset", "untrained", "--out", "result")[0] == 0
+    code, _, err = run("score", "result", *table, "--out", "next")
+    assert code == 0 and "Read as in the run of this model: --directed." in err
+
+
 def test_nothing_flagged_says_what_to_do(run: Run, tables: Path) -> None:
     code, out, err = detect(run, tables, "--false-alarms", "0")
     assert code == 0, err

@@ -181,6 +181,16 @@ def test_a_column_of_the_ranked_type_teaches(tmp_path: Path, run: Run) -> None:
     assert_refused(run("detect", graph, "--learn-from", "price", "--out", tmp_path / "no"), "price")
 
 
+def test_score_ranks_the_type_that_its_run_ranked(tmp_path: Path, run: Run) -> None:
+    graph = platform(tmp_path)
+    pl.DataFrame({"one": np.arange(39), "other": np.arange(39) + 1}).write_csv(tmp_path / "near.csv")
+    near = '[edges.near]\nfile = "near.csv"\nsource_type = "device"\ntarget_type = "device"\n'
+    graph.write_text(graph.read_text().replace('rank = "user"', "") + near)
+    assert run("detect", graph, "--rank", "device", "--preset", "untrained", "--out", "devices")[0] == 0
+    code, _, err = run("score", "devices", graph, "--out", "next")
+    assert code == 0 and "Read as in the run of this model: --rank device." in err
+
+
 def test_one_type_in_a_file_is_the_same_graph_as_its_two_tables(tmp_path: Path, run: Run) -> None:
     platform(tmp_path)
     (tmp_path / "one.toml").write_text(

@@ -284,7 +284,7 @@ def score(
     with claim(folder, REPLACED) as claimed, collected(show.say) as warnings:
         started = now()
         with stages.stage("load"):
-            source = _read_like(source, before)
+            source = _read_like(source, before, model)
             graph = source.read_ranked()
             wanted = getattr(getattr(model, "transform_", None), "names", ())
             unit = currency_of(wanted)
@@ -342,15 +342,20 @@ def _check_apart(source: Source, folder: Path) -> None:
         raise ValueError(f"{inside[0]} would be read and written at once: choose another {option('out')}")
 
 
-def _read_like(source: Source, record: Mapping[str, Any]) -> Source:
-    """Return a source with the options of a finished run, of a detection or scores, where it has none of its own."""
+def _read_like(source: Source, record: Mapping[str, Any], model: Any) -> Source:
+    """Return a source with the options of a finished run, of a detection or scores, where it has none of its own.
+
+    A model of a directed graph reads directed edges, also if it was fitted to a file that says so itself.
+    """
     request = record.get("request")
     asked: Mapping[str, Any] = request if isinstance(request, dict) else record
     if "source" not in asked:
         if source.path is not None and not source.path.endswith(".npz"):
             notice("This model does not say how its tables were read: pass the options of its run.", None)
         return source
-    return source.read_like(Source.from_record(asked["source"]), asked.get("learn_from"))
+    other = Source.from_record(asked["source"])
+    other = dataclasses.replace(other, directed=other.directed or getattr(model, "directed_", False) is True)
+    return source.read_like(other, asked.get("learn_from"))
 
 
 def rerun(record_path: Path, folder: Path | None = None, *, progress: Progress | None = None) -> Result:

@@ -97,12 +97,12 @@ class Source:
             if (place := _encoded_like(getattr(self, name), getattr(other, name))) != getattr(self, name):
                 found[name] = place
         edges, nodes = dataclasses.replace(self, **found)._columns(other)
-        if not edges:
-            return self
+        if not edges and other.rank and self.rank is None and str(self.path).endswith(".toml"):
+            found["rank"] = other.rank
         default, names = type(self)(), [*edges, *nodes]
         theirs = [getattr(other, name) for name in ENDS]  # of an edge, which belong together
         ends = all(name in edges for name in theirs if name) and not (self.source_column or self.target_column)
-        for each in dataclasses.fields(self):
+        for each in dataclasses.fields(self) if edges else ():
             name, value = each.name, getattr(other, each.name)
             if name == "ignore" and learned_from in names:
                 value = (*value, learned_from)
