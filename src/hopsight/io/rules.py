@@ -789,8 +789,13 @@ def notice_ignored(left_out: Mapping[str, int], notices: list[str] | None) -> No
 
 
 def is_status_name(name: str) -> bool:
-    """Return whether a column is called like the status of events, some of which may not have taken place."""
-    return normalized_name(name).split("_")[-1] in STATUS_NAMES
+    """Return whether a column is called like the status of events, some of which may not have taken place.
+
+    >>> [is_status_name(name) for name in ("paymentStatus", "STATUS PRZELEWU", "statement")]
+    [True, True, False]
+    """
+    words = normalized_name(name).split("_")
+    return words[0] in STATUS_NAMES or words[-1] in STATUS_NAMES
 
 
 def notice_status(column: pl.Series, ignore: Sequence[str], notices: list[str] | None) -> None:

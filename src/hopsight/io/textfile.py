@@ -14,7 +14,7 @@ from typing import Any
 
 from hopsight.checks import plural, shortened
 from hopsight.io.notices import notice
-from hopsight.io.sources import ZLIB, Address, check_filled, check_loaded, kind_of, reading, unpacked
+from hopsight.io.sources import TABLE_SUFFIXES, ZLIB, Address, check_filled, check_loaded, kind_of, reading, unpacked
 from hopsight.system.cells import unguarded_names
 from hopsight.system.lazy_polars import pl
 
@@ -178,14 +178,20 @@ def _content(path: Path, encoding: str | None, notices: list[str] | None) -> tup
     return (text.replace("\r", "\n") if line_ends == "\r" else text).encode(), found
 
 
-def encoded_like(place: Any, encoding: str | None) -> Any:
-    """Return the place of a text file that is not UTF-8 with this encoding; other places are returned unchanged."""
-    if encoding is None or not isinstance(place, Path) or kind_of(place) != "text" or not place.is_file():
+def with_encoding(place: Any, encoding: str | None = None) -> Any:
+    """Return the place of a text file that is not UTF-8 with this encoding, or else the one that is recognized.
+
+    Other places are returned unchanged.
+    """
+    is_table = isinstance(place, Path) and place.name.lower().endswith(TABLE_SUFFIXES) and place.is_file()
+    if not is_table or kind_of(place) != "text":
         return place
     with reading(place):
-        _, found, fits, _ = _scanned(place, None)
-    named = Address(f"{place}?encoding={encoding}", "text", (place,), {"encoding": encoding})
-    return place if fits or found != "utf-8" else named
+        content, found, fits, _ = _scanned(place, None)
+        if fits or found != "utf-8":
+            return place
+        named = encoding or _codepage(place.read_bytes() if content is None else content)
+    return Address(f"{place}?encoding={named}", "text", (place,), {"encoding": named})
 
 
 def _scanned(path: Path, encoding: str | None) -> tuple[bytes | None, str, bool, str]:

@@ -142,14 +142,16 @@ class Source:
         return [str(file.resolve()) for file in files]
 
     def repeatable(self) -> Self:
-        """Return the same source with absolute paths, so that the run can be repeated from any folder."""
+        """Return the same source with absolute paths, so that the run can be repeated from any folder.
+
+        They name the encoding of text that is not UTF-8, so that later files are read in the same way.
+        """
         data_dir = self.data_dir
         if self.path is not None and not Path(self.path).exists():
             # A name of the catalog: record where it was found, because HOPSIGHT_DATA may change.
             data_dir = next((str(Path(file).parent) for file in self.files()), data_dir)
-        return dataclasses.replace(
-            self, path=_absolute(self.path), nodes=_absolute(self.nodes), data_dir=_absolute(data_dir)
-        )
+        path, nodes = (_with_encoding(_absolute(each)) for each in (self.path, self.nodes))
+        return dataclasses.replace(self, path=path, nodes=nodes, data_dir=_absolute(data_dir))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,12 +242,20 @@ def _said(name: str, value: Any) -> str:
 def _encoded_like(path: str | None, other: str | None) -> str | None:
     """Return the source of a table with the encoding that another one names, where it needs it."""
     from hopsight.io.sources import Address, resolve
-    from hopsight.io.textfile import encoded_like
 
     place = None if path is None or other is None else resolve(other)
     if not isinstance(place, Address) or "encoding" not in place.options:
         return path
-    return str(encoded_like(resolve(path), place.options["encoding"]))
+    return _with_encoding(path, place.options["encoding"])
+
+
+def _with_encoding(path: str | None, encoding: str | None = None) -> str | None:
+    """Return the source of a table with this encoding, or else the one that it is read with, where it needs one."""
+    from hopsight.io.sources import Address, is_source, resolve
+    from hopsight.io.textfile import with_encoding
+
+    place = None if path is None or not is_source(path) else with_encoding(resolve(path), encoding)
+    return str(place) if isinstance(place, Address) and "encoding" in place.options else path
 
 
 def _absolute(path: str | None) -> str | None:

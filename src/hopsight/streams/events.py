@@ -51,7 +51,7 @@ from hopsight.io.rules import (
 )
 from hopsight.io.sources import reading
 from hopsight.io.tables import find_id, find_joining, read_tables
-from hopsight.io.textfile import encoded_like
+from hopsight.io.textfile import with_encoding
 from hopsight.preprocess import AttributeTransform
 from hopsight.streams.memory import N_ATTRIBUTES
 from hopsight.streams.times import ISO, NO_EVENTS, PLAIN, as_numbers, as_seconds, time_form, time_pattern
@@ -142,7 +142,8 @@ def sorted_events(
     place.mkdir()
     try:
         with reading(source):
-            table = open_table(encoded_like(source, columns.encoding), header=columns.header)
+            named = source if columns.encoding is None else with_encoding(source, columns.encoding)
+            table = open_table(named, header=columns.header)
             if columns.encoding is None and table.texts:
                 columns = replace(columns, encoding=table.texts[0].encoding)
             continues = columns.times is not None
