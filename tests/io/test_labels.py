@@ -46,7 +46,11 @@ def test_ids_of_labels_are_read_as_those_of_the_graph(graph: AttributedGraph, tm
     [("yes", "no"), (1, 0), (1.0, 0.0), (True, False), ("TRUE", "false"), ("fraud", "regular"), ("weird", "Legit")],
 )
 def test_two_values_of_many_kinds_are_understood(graph: AttributedGraph, bad: object, good: object) -> None:
-    assert words(read_labels({"ann": bad, "7": good, "=bob": None}, graph)) == {0: "anomalous", 2: "normal"}
+    notices: list[str] = []
+    found = read_labels({"ann": bad, "7": good, "=bob": None}, graph, notices=notices)
+    assert words(found) == {0: "anomalous", 2: "normal"}
+    guessed = [f"Labels: read '{bad}' (1) as anomalous; '{str(good).lower()}' (1) as normal."]
+    assert notices == (guessed if good in ("regular", "Legit") else [])
 
 
 def test_the_anomalous_value_can_be_named(graph: AttributedGraph) -> None:
@@ -79,6 +83,7 @@ def test_the_last_label_of_a_node_counts_and_conflicts_are_counted(graph: Attrib
 def test_bad_labels_are_refused_in_one_sentence(graph: AttributedGraph, tmp_path: Path) -> None:
     for source, message in (
         ({"ann": "red", "7": "blue"}, "labels are 'blue' and 'red'; say which one means anomalous"),
+        ({"ann": 1, "7": 2}, "labels are '1' and '2'; say which one means anomalous"),
         (
             {"ann": "a", "7": "fraud", "=bob": "c"},
             r"3 kinds of values \('a', 'c' unclear; 'fraud' anomalous\); say which",

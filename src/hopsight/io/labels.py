@@ -177,7 +177,7 @@ def _of_column(
 def _flags(
     words: Sequence[str], anomalous_value: object, counts: NDArray[Any], notices: list[str] | None
 ) -> NDArray[np.int64]:
-    """Return what each word means: 1 anomalous, 0 normal, -1 unsure, -2 nothing; say so if there are more than two."""
+    """Return what each word means: 1 anomalous, 0 normal, -1 unsure, -2 nothing; say so unless it is clear."""
     means = meaning_of(set(words), anomalous_value)
     flags = np.array([-2 if word in BLANK else int(means.get(word, -1)) for word in words], dtype=np.int64)
     totals: dict[str, int] = {}
@@ -188,7 +188,8 @@ def _flags(
     for flag, meaning in ((1, "anomalous"), (0, "normal"), (-1, "unknown")):
         mine = [f"{shortened(word)} ({totals[word]:,})" for word in sorted(totals) if found[word] == flag]
         said += [f"{', '.join(mine[:5])}{', …' if len(mine) > 5 else ''} as {meaning}"] if mine else []
-    if len({*words} - BLANK) > 2:
+    is_guess = not anomalous_value and any(flag >= 0 and _meaning(word) is None for word, flag in found.items())
+    if is_guess or len({*words} - BLANK) > 2:
         as_given = [word for word, flag in found.items() if flag == 0 and _meaning(word) is None]
         advice = f"; {LEAVE_OUT} {option('ignore', ['COLUMN=VALUE'])}" if anomalous_value and as_given[1:] else ""
         notice(f"Labels: read {'; '.join(said)}{advice}.", notices)
@@ -257,6 +258,8 @@ def meaning_of(words: set[str], anomalous_value: object = None) -> dict[str, boo
         )
     named = [word in ANOMALOUS for word in found]
     known = named if any(named) else [bool(SUSPICION.match(word)) for word in found], [word in NORMAL for word in found]
+    if all(word.lstrip("-").isdecimal() for word in found):  # 1 and 2 may mean no and yes
+        known = [], []
     if sum(known[0]) == 1:
         return dict(zip(found, known[0], strict=True))
     if sum(known[1]) == 1:
