@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from hopsight.canonical import Context
 from hopsight.datasets.textbook import make_textbook
+from hopsight.explanations.groups import around
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.groups import LEAST_SIDE, all_groups, find_groups, sharing_groups
@@ -98,6 +100,9 @@ def test_users_around_one_device_are_a_group() -> None:
     (group,) = sharing_groups(context.checked(11), np.array(clique(0, 1, 2)).T, evidence, evidence > 2.0)
     assert (group.kind, group.members.tolist(), group.around) == ("sharing", [1, 2, 0, 3], (0, 1))
     assert group.density == 0.5 and group.score == 2.875
+    graph = AttributedGraph.from_edges([0, 1], [1, 2], np.zeros((11, 1)), context=context)
+    said = "They share device a (4 of 4 members) and device b (4 of 4 members)."
+    assert around(graph, group) == around(graph, replace(group, kind="ring", around=())) == said
 
 
 def test_persons_who_share_a_garage_and_a_doctor_are_a_group_though_many_share_each() -> None:

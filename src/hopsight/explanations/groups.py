@@ -130,15 +130,25 @@ class Groups:
 
 
 def around(graph: AttributedGraph, group: Any) -> str:
-    """Say which nodes of other types hold a group together, and how many of its members share each."""
-    if not group.around or graph.context is None:
+    """Say which nodes of other types hold a group together, and how many of its members share each.
+
+    Where a group was not found by what its members share, that is what most of them share, and at most as many others.
+    """
+    context, names = graph.context, list[str]()
+    if context is None:
         return ""
-    context, names = graph.context, []
-    for number in group.around[:MOST_AROUND]:
+    things = group.around
+    if not things:
+        having = np.bincount(context.links[1, np.isin(context.links[0], group.members)], minlength=len(context.others))
+        things = np.flatnonzero((2 * having > group.members.size) & (2 * having >= context.n_sharing))
+        things = things[np.argsort(context.n_sharing[things] - having[things], kind="stable")]
+    if not len(things):
+        return ""
+    for number in things[:MOST_AROUND]:
         sharing = context.links[0, context.links[1] == number]
         who = f"{np.isin(group.members, sharing).sum()} of {plural(group.members.size, 'member')}"
         names.append(f"{context.types[context.other_types[number]]} {context.others[number]} ({who})")
-    more = len(group.around) - len(names)
+    more = len(things) - len(names)
     return printable(f"They share {listed([*names, *([f'{more:,} more'] if more else [])])}.")
 
 

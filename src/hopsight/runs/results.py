@@ -183,8 +183,8 @@ def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
             Calendar.of(graph),
         )
         table |= {name: [None if at is None else written.moment(at) for at in each] for name, each in times.items()}
-    if any(group.around for group in groups):
-        table["around"] = [around(graph, group) for group in groups]
+    if any(said := [around(graph, group) for group in groups]):
+        table["around"] = said
     if graph.events is not None:
         table["exchanged"] = [exchanged(graph, group.members) for group in groups]
     write_table(path, _frame(table), but=["members"])  # each member is guarded already
