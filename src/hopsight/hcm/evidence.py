@@ -30,6 +30,7 @@ ALL_KINDS = (*KINDS, *FLOW_KINDS)
 DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity", *FLOW_KINDS, *RELATION_KINDS)
 NEEDS_TRIANGLES = ("ring", "lockstep")  # a graph without triangles lacks these, as one between users and items does
 NO_TRIANGLES = "No triangles (the graph is bipartite, for example): ring and lockstep evidence is not available."
+IN_DIGITS = ("amount", "pass_through")  # kinds that estimate themselves how unlikely they are
 BURST_ALONE = 0.5  # of the strength of a burst without amounts
 TRIMMED = 0.02  # share of nodes with the largest deviations that a baseline is fitted without
 ROUNDS = 8  # of reweighting
@@ -508,8 +509,8 @@ def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]
     Beside flow evidence, what a strength has beyond log₁₀ n of n nodes, b, counts b / (1 + b), less than 1: n nodes say
     little about chances far below 1 / n, and of eight kinds none shall outweigh two others by that. Where events have
     times but no amounts, burst counts half: members of a forum who rate many at once when they join are ordinary.
-    Amounts are given as −log₁₀ of a chance for the node itself, which is a second estimate: if it is less, the mean of
-    both counts.
+    Amounts and pass_through are given in digits, −log₁₀ of a chance for the node itself, which is a second estimate: if
+    it is less, the mean of both counts.
     """
     found = _strengths(raw_evidence(nodes, usual), usual)
     return {kind: values for kind, values in found.items() if kind in KINDS or usual.knows(kind)}
@@ -521,7 +522,7 @@ def _strengths(raw: Mapping[str, FloatArray], usual: NodeBaseline) -> dict[str, 
     for kind, values in raw.items():
         place = ALL_KINDS.index(kind)
         strength = np.nan_to_num(Tail(*usual.tails[place]).surprise(values), nan=0.0) / np.log(10.0)
-        if kind == "amount":
+        if kind in IN_DIGITS:
             strength = np.minimum(strength, (strength + np.nan_to_num(values)) / 2.0)
         if len(usual.counts) > len(KINDS):
             beyond = np.maximum(strength - np.log10(max(usual.counts[place], 1.0)), 0.0)
