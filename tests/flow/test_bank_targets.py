@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.metrics import roc_auc_score
 
@@ -63,6 +65,16 @@ def test_a_saved_model_judges_another_month_by_the_same_baseline(model: Any, tmp
     np.testing.assert_allclose(again.evidence_["burst"], model.evidence_["burst"], rtol=1e-12)
     np.testing.assert_allclose(again.decision_score_, model.decision_score_, rtol=1e-6)
     np.testing.assert_allclose(again.edge_score_, model.edge_score_, rtol=1e-5)
+
+
+def test_who_pays_nothing_in_a_month_is_not_unusual_for_it(model: Any) -> None:
+    """A month has fewer edges per account than the whole record: they are compared with others of the month."""
+    start = BANK.transfers["time"].min()
+    month = BANK.transfers.filter(pl.col("time").is_between(start + timedelta(days=60), start + timedelta(days=90)))
+    judged = model.judge(hs.load(month, nodes=BANK.accounts, notices=[]))
+    activity, degrees = judged.evidence_["activity"], judged.graph_.degrees
+    assert (degrees == 0).sum() > 50 and (activity[degrees == 0] >= 2.0).sum() <= 2
+    assert (activity >= 3.0).mean() <= (model.evidence_["activity"] >= 3.0).mean() + 0.005
 
 
 def test_without_its_partners_of_the_night_a_takeover_is_ordinary(model: Any) -> None:

@@ -125,7 +125,22 @@ def test_who_passes_on_for_a_month_between_the_same_two_passed_on_all_of_it() ->
     assert (found.first, found.last) == pytest.approx((START, START + (27.0 + 1 / 24) * DAY))
     flow = flow_of(graph)
     median = np.median(graph.events.amount)
-    assert flow.raw[1, 0] == pytest.approx(np.sqrt(990.0 * 495.0) / 1000.0 * np.log1p(495.0 / median))
+    leaves_anyway = 990.0 * 3 * DAY / flow.span  # within three days
+    share, digits = np.sqrt(990.0 * 495.0) / 1000.0, 5 * np.log10(99.0 / leaves_anyway)
+    assert flow.raw[1, 0] == pytest.approx(np.sqrt(digits * share * np.log1p(495.0 / median)))
+
+
+def test_what_leaves_anyway_is_not_passed_on_and_one_pair_of_payments_says_little() -> None:
+    """In 120 days 0 pays 30 wages and receives 290; 40 passes on 160 once, and 50 passes on 3,000 five times."""
+    wages = [(0, 1 + k, 3000.0 + 20.0 * k, 3.0 * k) for k in range(31)]
+    once = [(41, 40, 160.0, 20.0), (40, 42, 190.0, 21.0)]
+    mule = [row for k in range(5) for row in ((51 + k, 50, 3000.0, 9.0 * k), (50, 56 + k, 2900.0, 9.0 * k + 1))]
+    flow = flow_of(bank([*wages, (33, 0, 290.0, 44.0), *once, *mule], 61))
+    three_days = 3 * DAY / flow.span
+    assert flow.raw[1, 0] == 0.0
+    assert flow.pass_digits[40] == pytest.approx(np.log10(160.0 / (190.0 * three_days)))
+    assert flow.pass_digits[50] == pytest.approx(5 * np.log10(2900.0 / (5 * 2900.0 * three_days)))
+    assert flow.raw[1, 40] < 0.5 * flow.raw[1, 50]
 
 
 def test_an_amount_that_goes_around_on_one_day_is_a_ring_also_where_nothing_else_follows_anything() -> None:

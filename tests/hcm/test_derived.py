@@ -14,6 +14,7 @@ import hopsight as hs
 from hopsight.detectors.storage import load_detector
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.cross_hcm import CrossHCM
+from hopsight.hcm.evidence import AttributeBaseline
 from hopsight.hcm.views import inputs_of
 from hopsight.io import read, write
 from toys import quick
@@ -56,8 +57,11 @@ def test_attributes_without_edges_are_those_of_a_table_without_their_rows(direct
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_the_score_without_edges_is_that_of_a_table_without_their_rows(own: bool, tmp_path: Path) -> None:
+def test_the_score_without_edges_is_that_of_a_table_without_their_rows(
+    own: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Amounts and degrees of a node and its neighbors go with the rows; a saved model answers alike."""
+    monkeypatch.setattr(AttributeBaseline, "at_level_of", lambda usual, *_: usual)  # the level of all nodes stays
     table = rows(1)
     rng = np.random.default_rng(0)
     ages = pl.DataFrame({"id": [f"n{i}" for i in range(60)], "age": rng.normal(size=60), "size": rng.normal(size=60)})

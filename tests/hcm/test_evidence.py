@@ -79,7 +79,7 @@ def test_ridges_are_those_of_scikit_learn(rng: np.random.Generator) -> None:
     """Five regressions on standardized columns, one penalty for all by cross-validation, the median residual zero."""
     columns = rng.normal(size=(300, 6)) * np.array([1.0, 5.0, 0.1, 2.0, 1.0, 1.0]) + 3.0
     columns[:, 5] = 7.0  # says nothing
-    wanted = columns[:, 0] - 0.4 * columns[:, 1] + rng.normal(size=300) ** 2
+    wanted = columns[:, 0] - 0.4 * columns[:, 1] + rng.normal(size=300) ** 2 + 12.0  # no prediction is below 0
     folds = rng.integers(0, 5, 300)
     spread = columns.std(axis=0)
     standard = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
@@ -109,6 +109,37 @@ def test_a_node_has_no_part_in_its_own_prediction(rng: np.random.Generator) -> N
     one, other = (usual.ridges[folds[7], :-1] for usual in (before, after))
     np.testing.assert_allclose(one, other, rtol=0.5)
     assert after.residual(columns, changed, folds)[7] > 5.0
+
+
+def test_a_part_of_the_edges_is_the_level_of_its_graph_and_hubs_keep_their_share_of_it(
+    rng: np.random.Generator,
+) -> None:
+    """A third of every node's edges: a hub with 300 is expected to have 100, one with 6 to have 2."""
+    hub = np.arange(2_000) % 20 == 0
+    columns, folds = np.column_stack([hub, rng.normal(size=2_000)]), rng.integers(0, 5, 2_000)
+    degrees = rng.poisson(np.where(hub, 300.0, 6.0))
+    usual = AttributeBaseline.fit(columns, degrees, folds)
+    assert usual.at_level_of(columns, degrees, folds).times == 1.0
+    for share in (1.0 / 3.0, 1.0 / 10.0):
+        part = rng.binomial(degrees, share)
+        level = usual.at_level_of(columns, part, folds)
+        expected = np.expm1(np.log1p(part) - level.residual(columns, part, folds))
+        assert np.median(expected[hub]) == pytest.approx(300.0 * share, rel=0.25)
+        assert np.median(expected[~hub]) == pytest.approx(6.0 * share, rel=0.25)
+    nothing = usual.at_level_of(columns, degrees * 0, folds)
+    assert np.abs(nothing.residual(columns, degrees * 0, folds)).max() < 1e-3
+    assert usual.at_level_of(columns[:0], degrees[:0], folds[:0]).times == 1.0
+
+
+def test_as_many_edges_as_expected_are_never_unusual(rng: np.random.Generator) -> None:
+    """However alike the others are, no edges are ordinary where none or two are expected, and unusual where 20 are."""
+    nodes = replace(ordinary(rng), residual=0.01 * rng.normal(size=2_000))
+    usual = NodeBaseline.fit(nodes)
+    nodes.degrees[:5] = 0, 0, 0, 8, 3
+    nodes.residual[:5] = np.log1p(nodes.degrees[:5]) - np.log1p([0.0, 2.0, 20.0, 0.1, 3.0])
+    found = strengths(nodes, usual)["activity"][:5]
+    assert found[0] == 0.0 and found[1] == pytest.approx(-np.log10(2.0 * np.exp(-2.0))) and found[4] == 0.0
+    assert found[2] > 3.0 and found[3] > 3.0
 
 
 def test_deviation_by_hand() -> None:
@@ -237,6 +268,9 @@ def test_evidence_is_the_cautious_tail_and_half_of_the_nodes_are_as_unusual_as_t
     found, raw = strengths(nodes, usual), raw_evidence(nodes, usual)
     for number, kind in enumerate(KINDS):
         tail = Tail(*usual.tails[number]).surprise(raw[kind]) / np.log(10.0)
+        if kind == "activity":  # by chance as well
+            assert (found[kind] <= tail + 1e-12).all() and (found[kind] == tail).any()
+            continue
         np.testing.assert_allclose(found[kind], tail)
         middle = np.abs(raw[kind] - np.median(raw[kind])).argmin()
         assert found[kind][middle] == pytest.approx(np.log10(2.0), rel=0.05)

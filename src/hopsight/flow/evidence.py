@@ -364,18 +364,35 @@ class Flow:
         return float(np.median(out / total))
 
     @cached_property
+    def pass_digits(self) -> FloatArray:
+        """How unlikely it is that what went on would have left the account anyway: Σ −log₁₀ q over what came in.
+
+        Whatever comes in, an account that sends S during a record of T days sends p or more within three days with a
+        chance of at most 3 S / (T p) (Markov's inequality). That is q for an event of which p went on, and 1 if it is
+        more: who pays wages covers any small amount that comes in, and one payment soon after another happens.
+        """
+        amount = np.maximum(np.nan_to_num(self.events.amount), 0.0)
+        sent = np.bincount(self.accounts[0], amount, minlength=len(self.passing))
+        np.add.at(sent, self._accounts_of(self.undated)[0], np.maximum(np.nan_to_num(self.undated.amount), 0.0))
+        into, went_on = self.accounts[1], self.passed_on[0]
+        by_chance = PASSING_DAYS * self.usual.day[0] / self.span * sent[into]
+        times = np.divide(went_on, by_chance, out=np.ones_like(went_on), where=by_chance > 0.0)
+        return np.asarray(np.bincount(into, np.log10(np.maximum(times, 1.0)), minlength=sent.size))
+
+    @cached_property
     def pass_value(self) -> FloatArray:
-        """How much of what came in went out again soon.
+        """How much of what came in went out again soon, and how unlikely that is by chance.
 
         With I what came into an account, P what of it left within three days, N the same if only events count between
-        ends that have known each other for less than two weeks, and m the median amount of all events:
-        √(P N) / I · log(1 + N / m). So a rent that flatmates collect every month counts little, and an account that
-        does nothing but pass on counts also when its partners stay the same.
+        ends that have known each other for less than two weeks, m the median amount of all events, and d from
+        :attr:`pass_digits`: √(d · √(P N) / I · log(1 + N / m)), which is small if either is. So a rent that flatmates
+        collect every month counts little, and an account that does nothing but pass on counts also when its partners
+        stay the same.
         """
         total, out, new = self.passing.T
         median = np.tile(np.exp(self.typical[:, 0]), self.n_nodes)
         share = np.divide(np.sqrt(out * new), total, out=np.zeros_like(out), where=total > 0.0)
-        return np.asarray(share * np.log1p(new / median))
+        return np.asarray(np.sqrt(self.pass_digits * share * np.log1p(new / median)))
 
     # cycle
 

@@ -514,12 +514,18 @@ class CrossHCM(Detector):
         )
         self.unit_ = spread_of(attributes) or 1.0
         chosen = baseline_nodes(graph)
-        own, folds = self._own(attributes[chosen].astype(np.float64)), node_folds(graph.node_hashes[chosen])
-        self.attribute_baseline_ = AttributeBaseline.fit(own, own_degrees(graph)[chosen], folds)
+        self.attribute_baseline_ = AttributeBaseline.fit(*self._own_and_degrees(graph, attributes, chosen))
         cosine = self.resolve_similarity(self.transform_.scaling) == "cosine"
         self.references_ = References.choose(attributes, chosen, cosine=cosine)
         self.relation_weights_ = None  # until the ends of edges are compared
         return attributes
+
+    def _own_and_degrees(
+        self, graph: AttributedGraph, attributes: FloatArray, chosen: IntArray
+    ) -> tuple[FloatArray, IntArray, IntArray]:
+        """Return own attributes, numbers of edges and folds of some nodes, for the baseline of attributes."""
+        own = self._own(attributes[chosen].astype(np.float64))
+        return own, own_degrees(graph)[chosen], node_folds(graph.node_hashes[chosen])
 
     def _own(self, attributes: FloatArray) -> FloatArray:
         """Return transformed attributes with zeros for those that were derived from the structure or count edges.
@@ -753,6 +759,8 @@ class CrossHCM(Detector):
         copied = self._copy_for(graph)
         check_edges(graph)
         attributes = inputs_of(graph, self.transform_, self.magnitude_)
+        level_of = self._own_and_degrees(graph, attributes, baseline_nodes(graph))
+        copied.attribute_baseline_ = self.attribute_baseline_.at_level_of(*level_of)
         unlike = self._dissimilarity(graph, attributes)
         if self._sees_attributes:
             device = resolve_device(self.device)

@@ -8,11 +8,13 @@ or a node without some of its edges, is judged by the same yardstick.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import pdtr, pdtrc
 
 from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, WEIGHTS, weighted
 from hopsight.detectors.tails import Tail, fit_tail
@@ -30,6 +32,7 @@ ALL_KINDS = (*KINDS, *FLOW_KINDS)
 DEFAULT_EVIDENCE = ("misfit", "ring", "outlier", "activity", *FLOW_KINDS, *RELATION_KINDS)
 NEEDS_TRIANGLES = ("ring", "lockstep")  # a graph without triangles lacks these, as one between users and items does
 NO_TRIANGLES = "No triangles (the graph is bipartite, for example): ring and lockstep evidence is not available."
+IN_DIGITS = ("amount", "pass_through")  # kinds that estimate themselves how unlikely they are
 BURST_ALONE = 0.5  # of the strength of a burst without amounts
 TRIMMED = 0.02  # share of nodes with the largest deviations that a baseline is fitted without
 ROUNDS = 8  # of reweighting
@@ -38,6 +41,7 @@ DEGREE_GROUPS = 20
 MANY_EDGES = 3.0  # with this many, half of the variance between nodes has averaged out
 PENALTIES = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 N_FOLDS = 5  # of the nodes
+MOST_LOG_TIMES = 14.0  # a million times as many edges
 N_LEVELS = 1025  # quantiles that ranks are read from
 EDGE_SHAPE = 0.1  # expected of the tail of edge scores: one odd node lifts all of its edges
 TRIANGLE_BLOCKS = 16  # of nodes with about as many edges each; a fixed number, so that sums have a fixed order
@@ -117,16 +121,41 @@ class AttributeBaseline:
         (n_columns,) mean of the transformed attributes.
     ridges
         (n_folds, n_columns + 1) coefficients and intercept that predict log(1 + degree) for the nodes of each fold.
+    level
+        Mean prediction at the fit, by the mean of what was predicted.
+    times
+        How many times as many edges as at the fit are expected, 1 unless another graph is judged.
     """
 
     center: FloatArray
     ridges: FloatArray
+    level: float = 1.0
+    times: float = 1.0
 
     @classmethod
     def fit(cls, attributes: FloatArray, degrees: IntArray, folds: IntArray) -> AttributeBaseline:
         """Fit both; ``folds`` come from :func:`node_folds`."""
         with few_threads(1):  # several would add up in another order
-            return cls(attributes.mean(axis=0), fit_ridges(attributes, np.log1p(degrees), folds, N_FOLDS))
+            usual = cls(attributes.mean(axis=0), fit_ridges(attributes, np.log1p(degrees), folds, N_FOLDS))
+        mean = float(np.log1p(degrees).mean())
+        return replace(usual, level=float(usual._predicted(attributes, folds).mean()) / mean if mean else 1.0)
+
+    def at_level_of(self, attributes: FloatArray, degrees: IntArray, folds: IntArray) -> AttributeBaseline:
+        """Return this baseline for another graph, where as many times as many edges are expected as its nodes have.
+
+        A month has fewer edges than a quarter, and no node of it is unusual for that. With so many times as many, the
+        mean prediction of log(1 + degree) is as large, by the mean of what it predicts, as at the fit.
+        """
+        predicted = self._predicted(attributes, folds)
+
+        def beyond(log_times: float) -> float:
+            return float((self.level * np.log1p(degrees) - _multiplied(predicted, np.exp(log_times))).mean())
+
+        if not degrees.size or abs(beyond(0.0)) <= ROUNDING:
+            return replace(self, times=1.0)
+        low, high = -MOST_LOG_TIMES, MOST_LOG_TIMES
+        found = low if beyond(low) <= 0.0 else high if beyond(high) >= 0.0 else brentq(beyond, low, high)
+        return replace(self, times=float(np.exp(found)))
 
     def deviation(self, attributes: FloatArray) -> FloatArray:
         """Return the root mean square of x − mean over the columns, for each node."""
@@ -134,12 +163,21 @@ class AttributeBaseline:
 
     def residual(self, attributes: FloatArray, degrees: IntArray, folds: IntArray) -> FloatArray:
         """Return log(1 + degree) minus the prediction by the regression that left the node's fold out."""
-        predicted = np.empty(degrees.size)
+        return np.asarray(np.log1p(degrees) - _multiplied(self._predicted(attributes, folds), self.times))
+
+    def _predicted(self, attributes: FloatArray, folds: IntArray) -> FloatArray:
+        """Return the predicted log(1 + degree) at the fit; nobody has less than no edges."""
+        predicted = np.empty(folds.size)
         with few_threads(1):
             for fold, ridge in enumerate(self.ridges):
                 mine = folds == fold
                 predicted[mine] = attributes[mine] @ ridge[:-1] + ridge[-1]
-        return np.asarray(np.log1p(degrees) - predicted)
+        return np.maximum(predicted, 0.0)
+
+
+def _multiplied(log_count: FloatArray, times: float) -> FloatArray:
+    """Return log(1 + t (eˣ − 1)) for x = log(1 + count)."""
+    return np.asarray(log_count + np.log1p((1.0 - times) * np.expm1(-log_count)))
 
 
 def fit_ridges(columns: FloatArray, wanted: FloatArray, folds: IntArray, n_folds: int) -> FloatArray:
@@ -347,7 +385,7 @@ class NodeFeatures:
     deviation
         How far the node's attributes lie from the mean, see :meth:`AttributeBaseline.deviation`.
     residual
-        log(1 + degree) minus its prediction from the attributes.
+        log(1 + degree) minus its prediction from the attributes, at the level of this graph.
     effective
         How many edges of equal weight the edge means are worth (:func:`effective_count`); None
         without weights, where it is the degree.
@@ -508,11 +546,24 @@ def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]
     Beside flow evidence, what a strength has beyond log₁₀ n of n nodes, b, counts b / (1 + b), less than 1: n nodes say
     little about chances far below 1 / n, and of eight kinds none shall outweigh two others by that. Where events have
     times but no amounts, burst counts half: members of a forum who rate many at once when they join are ordinary.
-    Amounts are given as −log₁₀ of a chance for the node itself, which is a second estimate: if it is less, the mean of
-    both counts.
+    Amounts and pass_through are given in digits, −log₁₀ of a chance for the node itself, which is a second estimate: if
+    it is less, the mean of both counts. Activity counts at most what it would if edges came at random.
     """
     found = _strengths(raw_evidence(nodes, usual), usual)
+    found["activity"] = np.minimum(found["activity"], _beyond_chance(nodes))
     return {kind: values for kind, values in found.items() if kind in KINDS or usual.knows(kind)}
+
+
+def _beyond_chance(nodes: NodeFeatures) -> FloatArray:
+    """Return −log₁₀ of the chance of so many edges or more, or so few or less, if edges came at random.
+
+    That is twice the smaller tail of a Poisson distribution around the expected number. Numbers of edges vary at least
+    as much: no edges where two are expected are ordinary, however alike the nodes are.
+    """
+    expected = np.maximum(np.expm1(np.log1p(nodes.degrees) - nodes.residual), 0.0)
+    more, less = pdtrc(nodes.degrees - 1.0, expected), pdtr(nodes.degrees, expected)
+    either = 2.0 * np.minimum(np.where(nodes.degrees > 0, more, 1.0), less)
+    return np.asarray(-np.log10(np.clip(either, 1e-300, 1.0)))
 
 
 def _strengths(raw: Mapping[str, FloatArray], usual: NodeBaseline) -> dict[str, FloatArray]:
@@ -521,7 +572,7 @@ def _strengths(raw: Mapping[str, FloatArray], usual: NodeBaseline) -> dict[str, 
     for kind, values in raw.items():
         place = ALL_KINDS.index(kind)
         strength = np.nan_to_num(Tail(*usual.tails[place]).surprise(values), nan=0.0) / np.log(10.0)
-        if kind == "amount":
+        if kind in IN_DIGITS:
             strength = np.minimum(strength, (strength + np.nan_to_num(values)) / 2.0)
         if len(usual.counts) > len(KINDS):
             beyond = np.maximum(strength - np.log10(max(usual.counts[place], 1.0)), 0.0)
