@@ -59,9 +59,9 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
          "random sample, 15% of them are expected to be false alarms."),
         ([0.95, 0.2, 0.1], "1 node flagged (probability of 50.0% or more), 3 without the labels; if the labels are a "
          "random sample, the chance of a false alarm is 5%."),
-        ([0.9, 0.02, 0.02], "1 node flagged (probability of 50.0% or more), 3 without the labels. How many of these "
-         "are false alarms cannot be estimated, because the labels are not a random sample: 90% of them are anomalous, "
-         "against an estimated 31% of all nodes."),
+        ([0.9, 0.02, 0.02], "1 node flagged (probability of 50.0% or more), 3 without the labels. How many are "
+         "false alarms is unknown: the labels are not a random sample (90% of them are anomalous, against an estimated "
+         "31% of all nodes)."),
         ([0.4, 0.2, 0.1], "No node is probable enough to be flagged (the largest probability is 40%), 3 "
          "without the labels; contamination=0.01 flags the first one."),
     ],

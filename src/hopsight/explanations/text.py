@@ -180,8 +180,8 @@ def flagged_sentence(
     anomalous, mean = model.learned_.anomalous, float(probability[shown].mean())
     if anomalous.mean() > mean + SURE * math.sqrt(mean * (1.0 - mean) / anomalous.size):
         why = f"{anomalous.mean():.0%} of them are anomalous, against an estimated {100 * mean:.2g}% of all nodes"
-        unknown = "How many of these are false alarms cannot be estimated, because the labels are not a random sample"
-        return f"{start}{before}. {unknown}: {why}."
+        unknown = "How many are false alarms is unknown: the labels are not a random sample"
+        return f"{start}{before}. {unknown} ({why})."
     normal = float((1.0 - probability[shown][model.label_[shown] == 1]).mean())
     start = f"{start}{before}; if the labels are a random sample"
     if n_flagged == 1:
