@@ -79,6 +79,8 @@ def test_lines_above_a_table_are_left_out(tmp_path: Path) -> None:
     graph, notices = loaded(path)
     assert graph.n_nodes == 6
     assert "Left out 1 line above the table in edges.csv: 'Payments of 2024'." in notices
+    spaced = table(tmp_path / "spaced.csv", "from;to;paid at", "{a};{b};2024-03-{day:02} 10:00", before="Title: list\n")
+    assert loaded(spaced)[0].n_nodes == 6  # a space in the title, in a name and in each time separates nothing
     marked = table(tmp_path / "marked.csv", "from;to;amount", "{a};{b};{i},5", before="sep=;\n")
     assert sorted(loaded(marked)[0].edge_attributes.ravel().tolist()) == [i + 0.5 for i in range(12)]
 

@@ -299,8 +299,9 @@ def _layout(lines: list[str], path: Path) -> tuple[str, int]:
             counts[mark] = _widths(_rows(lines[:50], mark))
     most = {mark: max(set(found), key=found.count) for mark, found in counts.items() if found}
     same = {mark: counts[mark].count(count) / len(counts[mark]) for mark, count in most.items()}
+    wider = any(share > 0.8 and most[mark] > most.get(" ", 0) for mark, share in same.items())
     for mark, share in same.items():
-        if counts[mark][0] > 1 and share == 1:
+        if counts[mark][0] > 1 and share == 1 and not (mark == " " and wider):  # spaces in a title, a name and a time
             return mark, 0
     for mark, share in sorted(same.items(), key=lambda each: -most[each[0]]):  # decimal commas part fewer cells
         n_before = next(place for place, count in enumerate(counts[mark]) if count == most[mark])
