@@ -539,7 +539,7 @@ def raw_evidence(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArr
     return {kind: values if usual.knows(kind) else np.full_like(values, np.nan) for kind, values in found.items()}
 
 
-def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]:
+def strengths(nodes: NodeFeatures, usual: NodeBaseline, *, elsewhere: bool = False) -> dict[str, FloatArray]:
     """Return every kind of evidence as −log₁₀ of its cautious tail; what a node lacks (NaN) counts as 0.
 
     3 means about one ordinary node in a thousand. Flow evidence that the graph of the fit could not show is left out.
@@ -547,10 +547,14 @@ def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]
     little about chances far below 1 / n, and of eight kinds none shall outweigh two others by that. Where events have
     times but no amounts, burst counts half: members of a forum who rate many at once when they join are ordinary.
     Amounts and pass_through are given in digits, −log₁₀ of a chance for the node itself, which is a second estimate: if
-    it is less, the mean of both counts. Activity counts at most what it would if edges came at random.
+    it is less, the mean of both counts.
+
+    ``elsewhere`` is for a graph with another number of edges than that of the fit, where few edges vary more than many
+    did: activity counts at most what it would if edges came at random.
     """
     found = _strengths(raw_evidence(nodes, usual), usual)
-    found["activity"] = np.minimum(found["activity"], _beyond_chance(nodes))
+    if elsewhere:
+        found["activity"] = np.minimum(found["activity"], _beyond_chance(nodes))
     return {kind: values for kind, values in found.items() if kind in KINDS or usual.knows(kind)}
 
 
