@@ -10,9 +10,12 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from hopsight.detectors.tails import Tail
+from hopsight.graph import AttributedGraph
+from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import (
     DEFAULT_EVIDENCE,
     KINDS,
+    NO_TRIANGLE,
     PENALTIES,
     AttributeBaseline,
     EdgeBaseline,
@@ -249,9 +252,22 @@ def test_a_graph_without_triangles_has_no_ring_and_no_lockstep_evidence(rng: np.
     np.testing.assert_array_equal(combine(found, DEFAULT_EVIDENCE)[0], combine(found, three)[0])
 
 
+def test_few_triangles_of_small_blocks_make_no_ring() -> None:
+    """Four groups of fifty with attributes of their own: by chance, 1 in 100 nodes has a strength of 2 or more."""
+    group, (i, j) = np.arange(200) % 4, np.triu_indices(200, 1)
+    found = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        edges = rng.random(i.size) < np.where(group[i] == group[j], 0.1, 0.01)
+        attributes = 1.5 * rng.normal(size=(4, 8))[group] + rng.normal(size=(200, 8))
+        graph = AttributedGraph.from_edges(i[edges], j[edges], attributes)
+        found.append(CrossHCM.untrained(seed=seed).fit(graph).evidence_["ring"])
+    assert (np.array(found) >= 2.0).mean() <= 0.02 and (np.array(found) >= 3.0).mean() <= 0.005
+
+
 def test_ring_and_lockstep_by_hand() -> None:
     """√(2T / degree) minus the line at log degree."""
-    np.testing.assert_allclose(ring(BY_HAND, LAWS), [2.0 - 0.5 - np.log(4.0), -0.5, np.nan])
+    np.testing.assert_allclose(ring(BY_HAND, LAWS), [2.0 - 0.5 - np.log(4.0), NO_TRIANGLE, np.nan])
     np.testing.assert_allclose(lockstep(BY_HAND, LAWS), [0.75, 0.75, np.nan])
 
 

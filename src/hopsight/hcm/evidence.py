@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from scipy.special import pdtr, pdtrc
 
 from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, WEIGHTS, weighted
-from hopsight.detectors.tails import Tail, fit_tail
+from hopsight.detectors.tails import EXPONENTIAL_SHAPE, NORMAL_SHAPE, Tail, fit_tail
 from hopsight.flow.evidence import Flow
 from hopsight.hcm.posterior import neighbor_means, neighbor_sum
 from hopsight.io.notices import notice
@@ -41,6 +41,7 @@ DEGREE_GROUPS = 20
 MANY_EDGES = 3.0  # with this many, half of the variance between nodes has averaged out
 PENALTIES = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 N_FOLDS = 5  # of the nodes
+NO_TRIANGLE = -1000.0  # in place of what a node has, less than any node with a triangle
 MOST_LOG_TIMES = 14.0  # a million times as many edges
 N_LEVELS = 1025  # quantiles that ranks are read from
 EDGE_SHAPE = 0.1  # expected of the tail of edge scores: one odd node lifts all of its edges
@@ -459,10 +460,11 @@ class NodeBaseline:
             np.zeros((n_kinds, len(fields(Tail)))),
             np.ones(n_kinds),
         )
-        for kind, values in enumerate(raw_evidence(nodes, usual).values()):
+        for kind, (name, values) in enumerate(raw_evidence(nodes, usual).items()):
             known = values[~np.isnan(values)]
             most = known if kind < len(KINDS) else _without_largest(known)
-            usual.tails[kind] = fit_tail(most).numbers()
+            expected = EXPONENTIAL_SHAPE if name in NEEDS_TRIANGLES else NORMAL_SHAPE  # few triangles make no bell
+            usual.tails[kind] = fit_tail(most, expected).numbers()
             usual.counts[kind] = max(int(kind < len(KINDS)), known.size)
         if not triangles:
             usual.counts[[KINDS.index(kind) for kind in NEEDS_TRIANGLES]] = 0.0
@@ -496,7 +498,7 @@ def ring(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
     """Return how much each node's edges close triangles of strangers, for its degree; NaN for a node without edges.
 
     With T the sum over a node's triangles of the product of their sides' strangeness: √(2T / degree), minus a robust
-    line in log degree.
+    line in log degree. Nodes without triangles are alike, whatever their degree.
     """
     return _beyond_line(nodes.strangers, nodes.degrees, usual.lines[0])
 
@@ -610,7 +612,8 @@ def _root(sums: FloatArray, degrees: IntArray) -> FloatArray:
 
 def _beyond_line(sums: FloatArray, degrees: IntArray, line: FloatArray) -> FloatArray:
     usual = line[0] + line[1] * np.log(np.maximum(degrees, 1))
-    return np.where(degrees > 0, _root(sums, degrees) - usual, np.nan)
+    beyond = np.where(sums > 0.0, _root(sums, degrees) - usual, NO_TRIANGLE)
+    return np.where(degrees > 0, beyond, np.nan)
 
 
 def triangle_sums(edges: NDArray[np.int64], sides: Sequence[FloatArray] | FloatArray, n_nodes: int) -> FloatArray:
