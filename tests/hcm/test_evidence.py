@@ -10,6 +10,8 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from hopsight.detectors.tails import Tail
+from hopsight.graph import AttributedGraph
+from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import (
     DEFAULT_EVIDENCE,
     KINDS,
@@ -123,7 +125,7 @@ def test_a_part_of_the_edges_is_the_level_of_its_graph_and_hubs_keep_their_share
     for share in (1.0 / 3.0, 1.0 / 10.0):
         part = rng.binomial(degrees, share)
         level = usual.at_level_of(columns, part, folds)
-        expected = np.expm1(np.log1p(part) - level.residual(columns, part, folds))
+        expected = level.expected(columns, folds)
         assert np.median(expected[hub]) == pytest.approx(300.0 * share, rel=0.25)
         assert np.median(expected[~hub]) == pytest.approx(6.0 * share, rel=0.25)
     nothing = usual.at_level_of(columns, degrees * 0, folds)
@@ -131,15 +133,16 @@ def test_a_part_of_the_edges_is_the_level_of_its_graph_and_hubs_keep_their_share
     assert usual.at_level_of(columns[:0], degrees[:0], folds[:0]).times == 1.0
 
 
-def test_as_many_edges_as_expected_are_never_unusual(rng: np.random.Generator) -> None:
-    """However alike the others are, no edges are ordinary where none or two are expected, and unusual where 20 are."""
-    nodes = replace(ordinary(rng), residual=0.01 * rng.normal(size=2_000))
-    usual = NodeBaseline.fit(nodes)
-    nodes.degrees[:5] = 0, 0, 0, 8, 3
-    nodes.residual[:5] = np.log1p(nodes.degrees[:5]) - np.log1p([0.0, 2.0, 20.0, 0.1, 3.0])
-    found = strengths(nodes, usual, elsewhere=True)["activity"][:5]
-    assert found[0] == 0.0 and found[1] == pytest.approx(-np.log10(2.0 * np.exp(-2.0))) and found[4] == 0.0
-    assert found[2] > 3.0 and found[3] > 3.0
+def test_residuals_by_hand() -> None:
+    """Nobody has less than no edges, and 9 edges vary more than 99: by √(1.1 / 1.01) on a logarithmic scale."""
+    none = AttributeBaseline(np.zeros(1), np.array([[0.0, -1.0]]))
+    assert none.residual(np.zeros((1, 1)), np.array([0]), np.array([0])).tolist() == [0.0]
+    many = AttributeBaseline(np.zeros(1), np.array([[0.0, np.log(100.0)]]), spread=1.0)
+    tenth = replace(many, times=1.0 / 11.0)
+    columns, fold = np.zeros((1, 1)), np.array([0])
+    assert many.expected(columns, fold) == pytest.approx(99.0) and tenth.expected(columns, fold) == pytest.approx(9.0)
+    assert many.residual(columns, np.array([999]), fold) == pytest.approx(np.log(10.0))
+    assert tenth.residual(columns, np.array([99]), fold) == pytest.approx(np.log(10.0) * np.sqrt(1.01 / 1.1))
 
 
 def test_deviation_by_hand() -> None:
@@ -247,6 +250,19 @@ def test_a_graph_without_triangles_has_no_ring_and_no_lockstep_evidence(rng: np.
     assert not found["ring"].any() and not found["lockstep"].any() and found["misfit"].any()
     three = ("misfit", "outlier", "activity")
     np.testing.assert_array_equal(combine(found, DEFAULT_EVIDENCE)[0], combine(found, three)[0])
+
+
+def test_few_triangles_of_small_blocks_make_no_ring() -> None:
+    """Four groups of fifty with attributes of their own: by chance, few nodes have a strength of 2 or more."""
+    group, (i, j) = np.arange(200) % 4, np.triu_indices(200, 1)
+    found = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        edges = rng.random(i.size) < np.where(group[i] == group[j], 0.1, 0.01)
+        attributes = 1.5 * rng.normal(size=(4, 8))[group] + rng.normal(size=(200, 8))
+        graph = AttributedGraph.from_edges(i[edges], j[edges], attributes)
+        found.append(CrossHCM.untrained(seed=seed).fit(graph).evidence_["ring"])
+    assert (np.array(found) >= 2.0).mean() <= 0.03 and (np.array(found) >= 3.0).mean() <= 0.005
 
 
 def test_ring_and_lockstep_by_hand() -> None:

@@ -20,7 +20,8 @@ IntArray = NDArray[np.int64]
 
 LEVELS = (0.5, 0.7, 0.8)  # quantiles that describe the upper bulk
 NEAR = 0.5244005127080407  # where a standard normal has the second of them
-HEAVIEST_SHAPE, NORMAL_SHAPE = 0.5, 1.245  # shapes of the cautious tail; the second fits a normal bulk
+HEAVIEST_SHAPE, EXPONENTIAL_SHAPE = 0.5, 1.0  # of the cautious tail
+NORMAL_SHAPE = 1.245  # fits a normal bulk
 PRIOR_NODES = 200.0  # the lightest tail counts as much as this many nodes
 LARGEST = 700.0  # nearly −log of the smallest positive number
 BAND = (0.7, 0.93)  # quantiles between which scores are looked at; anomalies are above
@@ -70,13 +71,14 @@ class Tail:
         return np.asarray(np.minimum(found, LARGEST))
 
 
-def fit_tail(values: FloatArray) -> Tail:
+def fit_tail(values: FloatArray, expected: float = NORMAL_SHAPE) -> Tail:
     """Fit a cautious tail to the bulk of some values; NaN is left out.
 
     With m, a and b the quantiles at .5, .7 and .8: width = a − m and shape = log(ln(5/2) / ln(5/3)) / log((b − m) /
-    (a − m)), pulled toward that of a normal distribution in small samples. A bulk with a heavier tail than the normal
-    has a smaller shape, and its extremes are believed less. Values tied at the minimum are an atom of their own. Where
-    many values are tied elsewhere, as numbers of edges are, the heaviest tail through the quantile .9 is taken.
+    (a − m)), pulled toward the expected one in small samples, by default that of a normal distribution. A bulk with a
+    heavier tail than the normal has a smaller shape, and its extremes are believed less. Values tied at the minimum are
+    an atom of their own. Where many values are tied elsewhere, as numbers of edges are, the heaviest tail through the
+    quantile .9 is taken.
     """
     rest, lowest, share = _without_atom(values)
     if rest.size == 0:
@@ -89,7 +91,7 @@ def fit_tail(values: FloatArray) -> Tail:
         return Tail(lowest, share, median, float(rest.std()) * NEAR, NORMAL_SHAPE)
     ratio = max((far - median) / (near - median), 1.0 + 1e-9)
     shape = float(np.log(np.log(2.5) / np.log(5.0 / 3.0)) / np.log(ratio))
-    shape = _shrunk(min(max(shape, HEAVIEST_SHAPE), NORMAL_SHAPE), NORMAL_SHAPE, rest.size)
+    shape = _shrunk(min(max(shape, HEAVIEST_SHAPE), NORMAL_SHAPE), expected, rest.size)
     return Tail(lowest, share, median, near - median, shape)
 
 

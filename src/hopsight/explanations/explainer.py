@@ -354,9 +354,7 @@ class Explainer:
         from hopsight.hcm.views import inputs_of
 
         attributes = inputs_of(self.graph, self.model.transform_, self.model.magnitude_, positions)
-        degrees = self._own_degrees[positions]
-        residual = baseline.residual(attributes, degrees, node_folds(self.graph.node_hashes[positions]))
-        found: list[float] = np.expm1(np.log1p(degrees) - residual).tolist()
+        found: list[float] = baseline.expected(attributes, node_folds(self.graph.node_hashes[positions])).tolist()
         return found
 
     def _companions(self, kind: str, position: int) -> Companions | None:

@@ -625,7 +625,7 @@ class CrossHCM(Detector):
         if refit:
             triangles = nodes.have_triangles(notices=None)
             self.node_baseline_ = NodeBaseline.fit(nodes.rows(baseline_nodes(graph)), triangles=triangles)
-        self.evidence_ = strengths(nodes, self.node_baseline_, elsewhere=self.attribute_baseline_.times != 1.0)
+        self.evidence_ = strengths(nodes, self.node_baseline_)
         self.edge_score_ = self.edge_baseline_.scores(edges)
         if flow is not None:
             places, strength, _ = self.judge_events(graph, flow)
@@ -799,7 +799,7 @@ class CrossHCM(Detector):
             mean, spread = float(judged.hop.mean()), float(judged.variance.mean())
             return mean if self.score == "ahp" else mean / (self.ahp_.max() or 1.0) + spread / (self.iv_.max() or 1.0)
         nodes = self._features_of(graph, node, part, judged, absent)
-        evidence = strengths(nodes, self.node_baseline_, elsewhere=self.attribute_baseline_.times != 1.0)
+        evidence = strengths(nodes, self.node_baseline_)
         evidence |= {kind: self.evidence_[kind][[node]] for kind in RELATION_KINDS if kind in self.evidence_}
         strength = float(combine(evidence, self.evidence, weights_of(self))[0][0])
         return strength if self.learned_ is None else self._learned_score(graph, node, part, evidence, strength)

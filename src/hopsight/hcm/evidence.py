@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import pdtr, pdtrc
 
 from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, WEIGHTS, weighted
-from hopsight.detectors.tails import Tail, fit_tail
+from hopsight.detectors.tails import EXPONENTIAL_SHAPE, NORMAL_SHAPE, Tail, fit_tail
 from hopsight.flow.evidence import Flow
 from hopsight.hcm.posterior import neighbor_means, neighbor_sum
 from hopsight.io.notices import notice
@@ -123,6 +122,8 @@ class AttributeBaseline:
         (n_folds, n_columns + 1) coefficients and intercept that predict log(1 + degree) for the nodes of each fold.
     level
         Mean prediction at the fit, by the mean of what was predicted.
+    spread
+        Variance of log(1 + degree) around the prediction at the fit, beyond what edges at random would have.
     times
         How many times as many edges as at the fit are expected, 1 unless another graph is judged.
     """
@@ -130,6 +131,7 @@ class AttributeBaseline:
     center: FloatArray
     ridges: FloatArray
     level: float = 1.0
+    spread: float = 0.0
     times: float = 1.0
 
     @classmethod
@@ -137,8 +139,10 @@ class AttributeBaseline:
         """Fit both; ``folds`` come from :func:`node_folds`."""
         with few_threads(1):  # several would add up in another order
             usual = cls(attributes.mean(axis=0), fit_ridges(attributes, np.log1p(degrees), folds, N_FOLDS))
-        mean = float(np.log1p(degrees).mean())
-        return replace(usual, level=float(usual._predicted(attributes, folds).mean()) / mean if mean else 1.0)
+        wanted, predicted = np.log1p(degrees), usual._predicted(attributes, folds)
+        level = float(predicted.mean() / wanted.mean()) if wanted.any() else 1.0
+        spread = float((wanted - predicted).var() - _by_chance(predicted).mean())
+        return replace(usual, level=level, spread=max(spread, 0.0))
 
     def at_level_of(self, attributes: FloatArray, degrees: IntArray, folds: IntArray) -> AttributeBaseline:
         """Return this baseline for another graph, where as many times as many edges are expected as its nodes have.
@@ -162,8 +166,19 @@ class AttributeBaseline:
         return np.asarray(np.sqrt(((attributes - self.center) ** 2).mean(axis=1)))
 
     def residual(self, attributes: FloatArray, degrees: IntArray, folds: IntArray) -> FloatArray:
-        """Return log(1 + degree) minus the prediction by the regression that left the node's fold out."""
-        return np.asarray(np.log1p(degrees) - _multiplied(self._predicted(attributes, folds), self.times))
+        """Return log(1 + degree) minus the prediction by the regression that left the node's fold out.
+
+        Where other numbers of edges are expected than at the fit, it is in the deviations of the fit: few edges vary
+        more by chance than many.
+        """
+        before = self._predicted(attributes, folds)
+        now = _multiplied(before, self.times)
+        scale = np.sqrt((self.spread + _by_chance(before)) / (self.spread + _by_chance(now)))
+        return np.asarray((np.log1p(degrees) - now) * scale)
+
+    def expected(self, attributes: FloatArray, folds: IntArray) -> FloatArray:
+        """Return the number of edges that goes with the attributes of each node."""
+        return np.expm1(_multiplied(self._predicted(attributes, folds), self.times))
 
     def _predicted(self, attributes: FloatArray, folds: IntArray) -> FloatArray:
         """Return the predicted log(1 + degree) at the fit; nobody has less than no edges."""
@@ -173,6 +188,11 @@ class AttributeBaseline:
                 mine = folds == fold
                 predicted[mine] = attributes[mine] @ ridge[:-1] + ridge[-1]
         return np.maximum(predicted, 0.0)
+
+
+def _by_chance(log_count: FloatArray) -> FloatArray:
+    """Return about the variance of log(1 + count) where a count is a Poisson number, given log(1 + its mean)."""
+    return np.exp(-log_count)
 
 
 def _multiplied(log_count: FloatArray, times: float) -> FloatArray:
@@ -459,10 +479,11 @@ class NodeBaseline:
             np.zeros((n_kinds, len(fields(Tail)))),
             np.ones(n_kinds),
         )
-        for kind, values in enumerate(raw_evidence(nodes, usual).values()):
+        for kind, (name, values) in enumerate(raw_evidence(nodes, usual).items()):
             known = values[~np.isnan(values)]
             most = known if kind < len(KINDS) else _without_largest(known)
-            usual.tails[kind] = fit_tail(most).numbers()
+            expected = EXPONENTIAL_SHAPE if name in NEEDS_TRIANGLES else NORMAL_SHAPE  # few triangles make no bell
+            usual.tails[kind] = fit_tail(most, expected).numbers()
             usual.counts[kind] = max(int(kind < len(KINDS)), known.size)
         if not triangles:
             usual.counts[[KINDS.index(kind) for kind in NEEDS_TRIANGLES]] = 0.0
@@ -539,7 +560,7 @@ def raw_evidence(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArr
     return {kind: values if usual.knows(kind) else np.full_like(values, np.nan) for kind, values in found.items()}
 
 
-def strengths(nodes: NodeFeatures, usual: NodeBaseline, *, elsewhere: bool = False) -> dict[str, FloatArray]:
+def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]:
     """Return every kind of evidence as −log₁₀ of its cautious tail; what a node lacks (NaN) counts as 0.
 
     3 means about one ordinary node in a thousand. Flow evidence that the graph of the fit could not show is left out.
@@ -548,26 +569,9 @@ def strengths(nodes: NodeFeatures, usual: NodeBaseline, *, elsewhere: bool = Fal
     times but no amounts, burst counts half: members of a forum who rate many at once when they join are ordinary.
     Amounts and pass_through are given in digits, −log₁₀ of a chance for the node itself, which is a second estimate: if
     it is less, the mean of both counts.
-
-    ``elsewhere`` is for a graph with another number of edges than that of the fit, where few edges vary more than many
-    did: activity counts at most what it would if edges came at random.
     """
     found = _strengths(raw_evidence(nodes, usual), usual)
-    if elsewhere:
-        found["activity"] = np.minimum(found["activity"], _beyond_chance(nodes))
     return {kind: values for kind, values in found.items() if kind in KINDS or usual.knows(kind)}
-
-
-def _beyond_chance(nodes: NodeFeatures) -> FloatArray:
-    """Return −log₁₀ of the chance of so many edges or more, or so few or less, if edges came at random.
-
-    That is twice the smaller tail of a Poisson distribution around the expected number. Numbers of edges vary at least
-    as much: no edges where two are expected are ordinary, however alike the nodes are.
-    """
-    expected = np.maximum(np.expm1(np.log1p(nodes.degrees) - nodes.residual), 0.0)
-    more, less = pdtrc(nodes.degrees - 1.0, expected), pdtr(nodes.degrees, expected)
-    either = 2.0 * np.minimum(np.where(nodes.degrees > 0, more, 1.0), less)
-    return np.asarray(-np.log10(np.clip(either, 1e-300, 1.0)))
 
 
 def _strengths(raw: Mapping[str, FloatArray], usual: NodeBaseline) -> dict[str, FloatArray]:
