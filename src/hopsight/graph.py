@@ -259,7 +259,8 @@ class AttributedGraph:
         if self.directed:
             return self.edges
         source, target = self.edges
-        place = self.id_places
+        place = np.empty(self.n_nodes, dtype=np.int64)
+        place[sorted(range(self.n_nodes), key=self.node_ids.tolist().__getitem__)] = np.arange(self.n_nodes)
         sent = np.zeros(self.n_edges)
         if self.events is not None:
             ends = (self.events.source, self.events.target)
