@@ -514,9 +514,9 @@ class Flow:
         With n different amounts within 15% of the limit, b of them below it by 15%, 10% or 5% of it at most, p the
         share of such amounts among all events near that limit, and k the number of limits that all amounts are near:
         −log₁₀ P(X ≥ b) − log₁₀ 6k for X binomial with n trials of probability p, the largest over sent and received,
-        bands and limits with b ≥ 3, if a quarter of the amounts below it or more lie within 5% of the limit: rents of
-        about 880 do not avoid 1,000. A limit below the usual amount of the currency restricts nobody: what lies below
-        it are prices.
+        bands and limits with b ≥ 3, if a quarter of the amounts below it, less a standard error, lie within 5% of the
+        limit: rents of about 880 do not avoid 1,000. A limit below the usual amount of the currency restricts nobody:
+        what lies below it are prices.
         """
         limit, below = self.near_limit
         currency = 0 if self.events.currency is None else self.events.currency
@@ -533,7 +533,8 @@ class Flow:
             account, number = keys // (N_LIMITS + 1), keys % (N_LIMITS + 1)
             n_in = np.array([np.bincount(group, rows[:, 2] >= least) for least in (1, 2, 3)])
             chance = bdtrc(n_in - 1.0, np.bincount(group), self.usual.limits[:, number - 1])
-            piled = (n_in >= FEWEST_BELOW) & (n_in[2] >= LEAST_CLOSE * n_in[0])
+            least = LEAST_CLOSE * n_in[0] - np.sqrt(LEAST_CLOSE * (1.0 - LEAST_CLOSE) * n_in[0])
+            piled = (n_in >= FEWEST_BELOW) & (n_in[2] >= np.maximum(least, 1.0))
             digits = -np.log10(np.maximum(np.where(piled, chance, 1.0).min(axis=0), 1e-300)) - free
             for place in np.argsort(digits, kind="stable"):
                 if digits[place] > best[account[place]]:
