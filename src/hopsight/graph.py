@@ -277,6 +277,11 @@ class AttributedGraph:
         given = self.attributes[:, : self.n_attributes - derived.shape[1]]
         return sp.csr_array(sp.hstack([given, derived])) if sp.issparse(given) else np.hstack([given, derived])
 
+    @cached_property
+    def no_value(self) -> dict[str, NDArray[np.int64]]:
+        """The nodes whose value of an attribute was filled in, by its name: they have nothing to tell about it."""
+        return dict(self.filled) | ({} if self.derivation is None else self.derivation.no_rows)
+
     @property
     def edges_by_relation(self) -> dict[str, NDArray[np.bool_]]:
         """Which edges belong to each single relation, by its name, in order; nothing without relations."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
+from hopsight import CrossHCM, explain, load
 from hopsight.explanations.attributes import N_NONZERO, AttributeComparison, edge_spread
+from hopsight.explanations.groups import Shared
 from hopsight.explanations.reasons import Category, OwnValue
 from hopsight.graph import AttributedGraph
 
@@ -148,3 +151,15 @@ def test_rare_words_and_their_number_are_found_in_sparse_attributes() -> None:
     assert [str(value) for value in rare] == ["x2 1: as for no other node", "x3 1: as for no other node"]
     assert "x1 1: as for 2% of nodes" in map(str, unusual(graph, 4, 5))
     assert unusual(graph, 50, 5) == ()
+
+
+def test_what_summarizes_no_rows_is_not_told_of_a_node() -> None:
+    """Buyers receive nothing and shops send nothing: what was filled in is no fact about them."""
+    rows = [(f"b{i % 30}", f"s{i * 7 % 12}", 10.0 + i * 37 % 90) for i in range(300)]
+    graph = load(pl.DataFrame(rows, schema=["buyer", "shop", "amount"], orient="row"), notices=[])
+    buyers, shops = (np.flatnonzero([name.startswith(kind) for name in graph.node_ids]) for kind in "bs")
+    assert graph.no_value["amount received, median"].tolist() == buyers.tolist()
+    assert graph.no_value["amount sent, median"].tolist() == shops.tolist()
+    shared, model = Shared(graph), CrossHCM.untrained().fit(graph)
+    for members, name, missing in ((buyers[:5], "b3", "amount received"), (shops[:5], "s2", "amount sent")):
+        assert missing not in shared.among(members) and missing not in str(explain(model, name))

@@ -63,7 +63,8 @@ class Places:
 class AttributeComparison:
     """Compares nodes of one graph with their neighbors and with all nodes, computing what they share once.
 
-    Nodes without a row in the node table, and those with an empty cell, have no value to compare with.
+    Nodes without a row in the node table, with an empty cell, or without edges that an attribute summarizes, have no
+    value to compare with.
     """
 
     def __init__(self, graph: AttributedGraph) -> None:
@@ -73,7 +74,7 @@ class AttributeComparison:
         self._categories = category_columns(graph)
         self._columns: dict[int, Places] = {}
         places = {name: column for column, name in enumerate(graph.attribute_names)}
-        self._filled = {places[name]: rows for name, rows in graph.filled.items() if name in places}
+        self._filled = {places[name]: rows for name, rows in graph.no_value.items() if name in places}
 
     def gaps(self, node: int, others: IntArray, top: int) -> tuple[AttributeGap, ...]:
         """Return the attributes in which a node differs most from others, largest difference first.

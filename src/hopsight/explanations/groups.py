@@ -191,7 +191,10 @@ class Shared:
             return _sentence(_shared_words(graph, theirs, np.arange(graph.n_attributes)), [])
         values = np.asarray(theirs, dtype=np.float64)
         alike, taken = _shared_categories(graph, values)
-        free = np.array([column not in taken for column in range(graph.n_attributes)])
+        no_value = {name for name, rows in graph.no_value.items() if np.isin(members, rows).any()}
+        free = np.array(
+            [column not in taken and name not in no_value for column, name in enumerate(graph.attribute_names)]
+        )
         spread, binary = self._usual
         alike += _shared_words(graph, values, np.flatnonzero(binary & free))
         numeric = np.flatnonzero((spread > 0) & ~binary & free).tolist()

@@ -125,7 +125,7 @@ def reasons_of(detector: Any, graph: AttributedGraph, columns: Columns) -> Learn
     default = detector.before_["decision_score_"]
     rows = with_judged_neighbors(features_of(detector, graph, columns, default), graph, *learned.labels)
     among = None if graph.known is None else np.flatnonzero(graph.known)
-    return LearnedReasons(learned, rows, default, among, graph.filled)
+    return LearnedReasons(learned, rows, default, among, graph.no_value)
 
 
 def curve_of(detector: Any, graph: AttributedGraph, columns: Columns) -> list[Point]:

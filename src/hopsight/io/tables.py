@@ -26,7 +26,7 @@ from hopsight.canonical import DUPLICATES
 from hopsight.checks import Refusal, check_choice, option, plural, shortened, spelling, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids, rules
-from hopsight.io.derive import COUNTS, EdgeRows, derive, parse_derive
+from hopsight.io.derive import COUNTS, EdgeRows, derive, no_rows, parse_derive
 from hopsight.io.edges import (
     END_NAMES,
     MOST_LOOKED_AT,
@@ -500,6 +500,7 @@ def _with_summaries(
     """Return the nodes of a type with the attributes that its relations derive, in the order of ids."""
     n_nodes, blocks, names = len(rows.ids), [], []
     left_out: dict[str, str | float] = {}
+    filled: dict[str, Any] = dict(rows.fields.get("filled", {}))
     if "attributes" in rows.fields:
         own = rows.fields["attributes"]
         blocks.append(own.toarray() if sp.issparse(own) else np.asarray(own))
@@ -526,10 +527,15 @@ def _with_summaries(
         direction = "" if within else f" {wanted[0]}"  # between two types it goes without saying
         called = {word: f"{each.name}: {word.replace(direction, '')}" for word in (*words, *same)}
         names += [called[words[at]] for at in chosen]
+        none = np.zeros(n_nodes + n_other, dtype=np.bool_)
+        for word, without in no_rows(edges, n_nodes + n_other, [words[at] for at in chosen]).items():
+            none[:] = False
+            none[without] = True
+            filled[called[word]] = np.flatnonzero(none[:n_nodes][place])
         left_out |= {called[word]: called[other] if isinstance(other, str) else other for word, other in same.items()}
     fields: dict[str, Any] = {
-        key: rows.fields[key] for key in ("labels", "node_names", "known", "aside", "filled") if key in rows.fields
-    } | {"left_out": left_out}
+        key: rows.fields[key] for key in ("labels", "node_names", "known", "aside") if key in rows.fields
+    } | {"left_out": left_out, "filled": filled}
     if names:
         fields |= {"attributes": np.hstack(blocks), "attribute_names": distinct(names)}
     values = _values(rows.ids)
