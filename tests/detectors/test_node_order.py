@@ -14,6 +14,7 @@ from hopsight.detectors.base import Epoch, NodeOrder
 from hopsight.detectors.storage import load_detector
 from hopsight.explanations.edges import edge_order
 from hopsight.graph import AttributedGraph
+from hopsight.runs.results import write_edges
 from toys import quick, renumbered, two_groups
 
 
@@ -62,6 +63,23 @@ def test_equal_scores_are_in_the_order_of_ids() -> None:
         tables.append((model.to_frame(), graph.node_ids[graph.directions[:, order]].tolist()))
     assert tables[0][0]["score"].n_unique() < 24
     assert tables[0][0].equals(tables[1][0]) and tables[0][1] == tables[1][1]
+
+
+def test_payments_at_one_time_are_ranked_alike_in_any_order_of_rows(tmp_path: Path) -> None:
+    """Payments of whole days, some of which differ in their currency alone."""
+    rng = np.random.default_rng(4)
+    days = [f"2024-01-{day:02}" for day in rng.integers(1, 29, 200)]
+    ends = [rng.choice(40, 2, replace=False) for _ in days]
+    rows = [(f"C{a}", f"C{b}", 10 * b % 7 + 10, "EUR", day) for (a, b), day in zip(ends, days, strict=True)]
+    rows += [("C5", f"C{6 + k % 3}", 100, ("EUR", "USD")[k % 2], "2024-01-15") for k in range(15)]
+    edges = pl.DataFrame(rows, schema=["payer", "payee", "amount", "currency", "date"], orient="row")
+    nodes = pl.DataFrame({"id": [f"C{k}" for k in range(40)], "age": rng.integers(18, 80, 40)})
+    found = []
+    for turn in (1, -1):
+        graph = load(edges[::turn], nodes=nodes[::turn], notices=[])
+        write_edges(tmp_path / "edges.csv", graph, CrossHCM.untrained().fit(graph))
+        found.append((tmp_path / "edges.csv").read_bytes())
+    assert found[0] == found[1]
 
 
 def test_a_graph_in_the_order_of_its_ids_is_used_as_it_is() -> None:

@@ -48,6 +48,8 @@ def test_words_for_a_missing_id_are_no_node(tmp_path: Path, suffix: str) -> None
         (["K2", "k2", "x"], "2 node ids, such as 'K2' and 'k2', differ only in upper and lower case"),
         (["001", "1", "x"], "2 node ids, such as '001' and '1', differ only in leading zeros"),
         (["DE00 01", "DE0001", "x"], "such as 'DE00 01' and 'DE0001', differ only in spaces, commas, quotes or a plus"),
+        (["A-01", "A-1", "x"], "such as 'A-01' and 'A-1', differ only in leading zeros"),
+        (["a_1", "a-1", "x"], "such as 'a_1' and 'a-1', differ only in hyphens, underscores or slashes"),
         (["Zo\u00eb", "Zoe\u0308", "x"], "differ only in how accents are encoded and are read as different nodes"),
         (["ann", "an\u200bn", "x"], r"such as 'ann' and 'an\u200bn', differ only in characters that are not seen"),
     ],
@@ -79,6 +81,11 @@ def refusal(edge_ids: list[object], node_ids: list[object], **columns: list[obje
     [
         (["0007", "0008", "0009"], [7, 8, 9], "3 ids are written differently in the node table: '0007' is '7' there."),
         (["Zoe\u0308", "\u00e9", "cy"], ["Zo\u00eb", "e\u0301", "cy"], "2 ids are written differently"),
+        (
+            ["usr_1", "usr_20", "cy"],
+            ["USR-000001", "USR-000020", "cy"],
+            "2 ids are written differently in the node table: 'usr_1' is 'USR-000001' there",
+        ),
         (["Ann", "DE 01", "cy"], ["ann", "de01", "cy"], "2 ids are written differently in the node table: 'Ann'"),
         (["ann", "Ann", "cy"], ["ann", "bo", "cy"], "1 id is written differently in the node table: 'Ann' is 'ann'"),
     ],

@@ -43,7 +43,17 @@ def test_ids_of_labels_are_read_as_those_of_the_graph(graph: AttributedGraph, tm
 
 @pytest.mark.parametrize(
     ("bad", "good"),
-    [("yes", "no"), (1, 0), (1.0, 0.0), (True, False), ("TRUE", "false"), ("fraud", "regular"), ("weird", "Legit")],
+    [
+        ("yes", "no"),
+        ("tak", "nie"),
+        ("oui", "non"),
+        (1, 0),
+        (1.0, 0.0),
+        (True, False),
+        ("TRUE", "false"),
+        ("fraud", "regular"),
+        ("weird", "Legit"),
+    ],
 )
 def test_two_values_of_many_kinds_are_understood(graph: AttributedGraph, bad: object, good: object) -> None:
     notices: list[str] = []
@@ -78,6 +88,11 @@ def test_the_last_label_of_a_node_counts_and_conflicts_are_counted(graph: Attrib
     table = {"node": ["ann", "7", "ann", "7"], "verdict": ["normal", "normal", "anomalous", "normal"]}
     found = read_labels(table, graph)
     assert words(found) == {2: "normal", 0: "anomalous"} and found.conflicts == 1
+
+
+def test_a_blank_row_takes_no_label_back(graph: AttributedGraph) -> None:
+    table = {"node": ["ann", "ann", "7"], "verdict": ["yes", "", "no"]}
+    assert words(read_labels(table, graph)) == {0: "anomalous", 2: "normal"}
 
 
 def test_bad_labels_are_refused_in_one_sentence(graph: AttributedGraph, tmp_path: Path) -> None:

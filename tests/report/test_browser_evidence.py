@@ -99,7 +99,9 @@ def test_after_learning_the_page_shows_probabilities_and_labels_and_no_number_br
     model.probability_[[3, 4, 5, 0, 1, 2, *range(6, 80)]] = chances
     model.decision_score_, model.threshold_ = -np.log10(1.0 - model.probability_), -np.log10(1.0 - 0.876)
     model.label_ = (model.probability_ > 0.876).astype(int)
-    model.learned_ = SimpleNamespace(kept=[0], labels=(np.array([3, 5]), np.array([True, False])))
+    model.learned_ = SimpleNamespace(
+        kept=[0], anomalous=np.arange(2) < 1, labels=(np.array([3, 5]), np.array([True, False]))
+    )
     model.learned_reasons = lambda graph: SimpleNamespace(influences=lambda position: ())
     model.score_without = lambda graph, position, edges: -np.log10(1.0 - 0.6)
     page = show(write_report, model, explain_top(model, model.graph_, 5), record, files=("scores.csv",))

@@ -312,7 +312,15 @@ class EdgeEvents:
     def order(self, scores: Any, places: Any) -> Any:
         """Return the events that have an edge, the most out of place first; ``places`` are those of the ids."""
         events = self.flow.every
-        keys = [events.amount, places[events.target], places[events.source], events.time, -self.strength, -scores]
+        keys = [
+            events.currency,
+            events.amount,
+            places[events.target],
+            places[events.source],
+            events.time,
+            -self.strength,
+            -scores,
+        ]
         return np.lexsort([key for key in keys if key is not None])[: int(np.isfinite(scores).sum())]
 
     def about(self, row: int) -> str:

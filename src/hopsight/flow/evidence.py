@@ -107,6 +107,7 @@ class Flow:
     n_nodes: int
     usual: FlowBaseline = field(repr=False)
     whole: float | None = None  # length of the record, if these are not all events of it
+    places: IntArray | None = field(default=None, repr=False)  # of nodes in the order of ids, if they are not in it
 
     @classmethod
     def fit(cls, events: Events, n_nodes: int) -> Flow:
@@ -138,14 +139,19 @@ class Flow:
 
     @cached_property
     def order(self) -> IntArray:
-        """Positions of the events in order of time; those without a time or a positive amount are left out."""
+        """Positions of the events in order of time; those without a time or a positive amount are left out.
+
+        Of events at the same time, the order does not depend on that of the rows or of the nodes.
+        """
         kept = np.ones(self.given.size, dtype=np.bool_)
         if self.given.time is not None:
             kept &= np.isfinite(self.given.time)
         if self.given.amount is not None:
             kept &= ~(self.given.amount <= 0.0)
         rows = np.flatnonzero(kept)
-        keys = (self.given.amount, self.given.target, self.given.source, self.given.time)
+        ends = (self.given.target, self.given.source)
+        ends = ends if self.places is None else (self.places[ends[0]], self.places[ends[1]])
+        keys = (self.given.currency, self.given.amount, *ends, self.given.time)
         return np.asarray(rows[np.lexsort([key[rows] for key in keys if key is not None])])
 
     @cached_property
@@ -173,7 +179,7 @@ class Flow:
     def past(self) -> Flow | None:
         """The earlier events of these nodes; None without any."""
         earlier = self.given.earlier
-        return None if earlier is None or not earlier.size else Flow(earlier, self.n_nodes, self.usual)
+        return None if earlier is None or not earlier.size else replace(self, given=earlier, whole=None)
 
     @cached_property
     def time(self) -> FloatArray:
@@ -693,7 +699,7 @@ def flow_without(graph: AttributedGraph, usual: FlowBaseline, node: int, absent:
     events = replace(flow.given.rows(near), earlier=None).renumbered(places)
     if flow.given.earlier is not None:
         events = replace(events, earlier=flow.given.earlier.within(places))
-    found = Flow(events, local.size, usual, flow.span).raw[:, [places[node]]].copy()
+    found = Flow(events, local.size, usual, flow.span, graph.id_places[local]).raw[:, [places[node]]].copy()
     cycle = KINDS.index("cycle")
     found[cycle] = flow.raw[cycle, node]
     if found[cycle, 0] > 0.0 and lost[flow.order[flow.chain_of(node)]].any():
@@ -707,7 +713,7 @@ def flow_of(graph: AttributedGraph, usual: FlowBaseline | None = None) -> Flow |
     if graph.events is None or not graph.events.size:
         return None
     parts = graph.events, graph.n_nodes
-    return Flow.fit(*parts) if usual is None else Flow(*parts, usual)
+    return Flow.fit(*parts) if usual is None else Flow(*parts, usual, places=graph.id_places)
 
 
 def limit_value(number: int) -> float:

@@ -534,9 +534,10 @@ def outlier(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
 def activity(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:
     """Return how unusual each node's number of edges is for its attributes: |log(1 + degree) − prediction|.
 
-    The prediction is a ridge regression on the transformed attributes, fitted without the node's own fold.
+    A node without edges has NaN. The prediction is a ridge regression on the transformed attributes, fitted without the
+    node's own fold.
     """
-    return np.abs(nodes.residual)
+    return np.where(nodes.degrees > 0, np.abs(nodes.residual), np.nan)
 
 
 def lockstep(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:

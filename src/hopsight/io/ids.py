@@ -213,7 +213,8 @@ def _without_decimals(words: pl.Series) -> pl.Series:
 
 _FORMS: dict[str, Callable[[pl.Series], pl.Series]] = {
     "upper and lower case": lambda words: words.str.to_lowercase(),
-    "leading zeros": lambda words: words.str.replace(r"(^|:)0+(\d)", "$1$2"),
+    "leading zeros": lambda words: words.str.replace_all(r"(^|[^\d.,])0+(\d)", "$1$2"),
+    "hyphens, underscores or slashes": lambda words: words.str.replace_all(r"[-_/]", "-"),
     "spaces, commas, quotes or a plus": lambda words: words.str.replace_all(r"[\s,'+]", ""),
     "how accents are encoded": lambda words: words.str.normalize("NFC"),
     "characters that are not seen": lambda words: words.str.replace_all("[\u00ad\u200b-\u200f\u2060\ufeff]", ""),

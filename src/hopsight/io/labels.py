@@ -35,12 +35,12 @@ VERDICTS = ("anomalous", "normal", "unsure")
 ANOMALOUS = frozenset(
     ("anomalous", "anomaly", "1", "true", "yes", "y", "fraud", "fraudulent", "bad", "suspicious", "positive", "illicit",
      "spam", "scam", "banned", "abuse", "confirmed", "confirmed case", "true positive", "tp", "sar", "chargeback",
-     "betrug", "ja", "bestätigt", "fraude")
+     "betrug", "ja", "bestätigt", "fraude", "oui", "tak", "sim", "sí", "да", "ano", "evet")
 )  # fmt: skip
 NORMAL = frozenset(
     ("normal", "0", "false", "no", "n", "ok", "good", "legit", "legitimate", "licit", "negative", "clean", "genuine",
      "benign", "honest", "ordinary", "cleared", "closed", "dismissed", "unfounded", "false positive", "false alarm",
-     "fp", "nein", "entlastet", "unbegründet", "fehlalarm")
+     "fp", "nein", "entlastet", "unbegründet", "fehlalarm", "non", "nie", "não", "нет", "ne", "hayır")
 )  # fmt: skip
 BLANK = frozenset(("", "none", "null", "nan", "na", "n/a", "-1"))  # nobody has judged
 UNKNOWN = BLANK | frozenset(
@@ -198,6 +198,7 @@ def _flags(
 
 def _merged(places: NDArray[np.int64], flags: NDArray[np.int64], *, of_edges: bool) -> Labels:
     """Return one label per node or edge, given its labels in order, as :func:`_flags` returns them."""
+    places, flags = places[flags != -2], flags[flags != -2]  # a blank row takes no earlier label back
     order = np.lexsort([np.arange(places.size), places])
     ordered, sorted_flags = places[order], flags[order]
     first = np.flatnonzero(np.diff(ordered, prepend=-1))

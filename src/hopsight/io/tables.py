@@ -781,7 +781,9 @@ def _without_footer(rows: pl.DataFrame, ends: Sequence[str], notices: list[str] 
 def _notice_points(table: Table, amount: str | None, notices: list[str] | None) -> None:
     """Say that amounts such as 1.234 are read with three decimals, if all that have a point could be thousands."""
     words = table.head([] if amount is None else [amount]).select(pl.col(pl.String)).get_columns()
-    pointed = [word.strip() for each in words for word in each.drop_nulls() if "." in word]
+    known = [word.strip() for each in words for word in each.drop_nulls()]
+    has_commas = any("," in word for word in known)  # which make the points of this column separators
+    pointed = [word for word in known if "." in word and not has_commas]
     if len(pointed) > 1 and all(re.fullmatch(r"-?[1-9]\d{0,2}\.\d{3}", word) for word in pointed):
         read = f"read {pointed[0]!r} as {float(pointed[0]):g}"
         notice(f"Column {amount!r}: {read}; if the point separates thousands, remove it.", notices)
