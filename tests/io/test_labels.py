@@ -95,6 +95,13 @@ def test_a_blank_row_takes_no_label_back(graph: AttributedGraph) -> None:
     assert words(read_labels(table, graph)) == {0: "anomalous", 2: "normal"}
 
 
+def test_rows_of_labels_are_left_out_on_request(graph: AttributedGraph, tmp_path: Path) -> None:
+    table = pl.DataFrame({"node": ["ann", "7", "=bob"], "verdict": ["yes", "no", "no"], "state": ["a", "a", "b"]})
+    table.write_csv(tmp_path / "cases.csv")
+    for source in (table, table.to_pandas(), tmp_path / "cases.csv"):
+        assert words(read_labels(source, graph, ignore=["state=b"])) == {0: "anomalous", 2: "normal"}
+
+
 def test_bad_labels_are_refused_in_one_sentence(graph: AttributedGraph, tmp_path: Path) -> None:
     for source, message in (
         ({"ann": "red", "7": "blue"}, "labels are 'blue' and 'red'; say which one means anomalous"),

@@ -192,7 +192,8 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
     total = _totals(facts.sums)
     only = facts.sums[0][1] if facts.sums else None
     amount, known = total if facts.smallest is None else money(facts.smallest, facts.largest, currency=only), ""
-    in_all = f", {total} in all" if total != amount else ""
+    several = f" {facts.n_events:,} events" if new and facts.n_events > facts.n_new else ""
+    in_all = f", {total} in all{several}" if total != amount else ""
     if 0 < facts.n_amounts < facts.n_events:
         amount, known = "", f"; {plural(facts.n_amounts, 'amount')} known: {amount}"
     if not total:  # nothing is sent: events may be claims, calls or log-ins

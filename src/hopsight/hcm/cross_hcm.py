@@ -898,6 +898,7 @@ class CrossHCM(Detector):
         graph: AttributedGraph | None = None,
         *,
         anomalous_value: object = None,
+        ignore: Sequence[str] = (),
         notices: list[str] | None = None,
     ) -> Self:
         """Return a new fitted detector that has learned from labels of nodes or edges; this one stays as it is.
@@ -918,13 +919,19 @@ class CrossHCM(Detector):
             The graph the detector was fitted on; needed for a detector loaded from disk, which does not keep it.
         anomalous_value
             The label that means anomalous, or several, if that cannot be guessed; others then mean normal.
+        ignore
+            Rows of a file or table of labels to leave out, as in ``["outcome=pending"]``.
         notices
             List that receives the notices, such as a column that gives labels away; without it, they are logged.
         """
         from hopsight.io.labels import Labels, read_labels
 
         found = self._graph_for("learn", graph)
-        known = labels if isinstance(labels, Labels) else read_labels(labels, found, anomalous_value, notices)
+        known = (
+            labels
+            if isinstance(labels, Labels)
+            else read_labels(labels, found, anomalous_value, notices, ignore=ignore)
+        )
         if hasattr(self, "models_"):
             from hopsight.detectors.types import learn_types
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hopsight.canonical import Aside
 from hopsight.checks import Refusal, option, plural, shortened, suggest
 from hopsight.graph import AttributedGraph
-from hopsight.io.frames import open_table
+from hopsight.io.frames import frame_of, open_table
 from hopsight.io.ids import WHOLE
 from hopsight.io.notices import notice
 from hopsight.io.rules import (
@@ -392,6 +392,8 @@ def _pairs(
     heading = next((name for name in ("node", "source") if isinstance(source, Mapping) and name in source), None)
     is_table = heading is not None and not isinstance(source[heading], str)
     if is_table or hasattr(source, "columns"):
+        if ignore and hasattr(source, "columns"):
+            source = without_ignored(frame_of(source), ignore, {})
         return _columns(source, "the table of labels", graph, anomalous_value, notices)
     if hasattr(source, "items"):  # a mapping, or a Series of pandas, which has its ids as index
         return list(source.items())

@@ -817,7 +817,10 @@ def notice_status(column: pl.Series, ignore: Sequence[str], notices: list[str] |
     if void:
         advice = option("ignore", [f"{column.name}={value}" for value in void])
         called = " or ".join(map(repr, void))
-        notice(f"Rows with {column.name} {called} count like others; pass {advice} to leave them out.", notices)
+        notice(
+            f"Rows with {column.name} {called} count like others; unless they are what you look for, pass {advice}.",
+            notices,
+        )
     elif not rows_ignored(ignore, [column.name]):
         counts = in_one_case(filled(words), []).value_counts().sort("count", column.name, descending=[True, False])
         if 2 <= counts.height <= MOST_STATUSES and counts["count"][0] > 1:
