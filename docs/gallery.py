@@ -22,7 +22,7 @@ PROMISED = {  # what each example prints, in the order of the pages: the build s
     "compare_detectors": "hcm  ROC-AUC",
     "thresholds": "3 of 3 outliers among them",
     "score_new_graph": "6 of them planted",
-    "verdicts": "after: 11 of the first 20",
+    "verdicts": "after: 10 of the first 20",
     "networkx_graph": "'Les Misérables', 77 nodes",
     "pygod_drop_in": "3 of the 3 outliers are among them",
     "on_spark": "largest difference from the local engine",
