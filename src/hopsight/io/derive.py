@@ -215,14 +215,7 @@ class Derivation:
     @cached_property
     def no_rows(self) -> dict[str, IntArray]:
         """Positions of the nodes without rows, by the name of an attribute that summarizes rows."""
-        none = np.zeros(self.place.size, dtype=np.bool_)
-        found: dict[int, IntArray] = {}  # names share what is the same
-        for rows in (by_name := no_rows(self.rows, self.place.size, self.names)).values():
-            if id(rows) not in found:
-                none[:] = False
-                none[rows] = True
-                found[id(rows)] = np.flatnonzero(none[self.place])
-        return {name: found[id(rows)] for name, rows in by_name.items()}
+        return no_rows(self.rows, self.place, self.names)
 
     def without(self, edges: NDArray[np.int64], absent: NDArray[np.bool_], *, directed: bool) -> FloatArray:
         """Return the derived columns of a graph with these edges, as if some of them had no rows."""
@@ -241,15 +234,18 @@ def _keys(source: IntArray, target: IntArray, n_nodes: int, directed: bool) -> I
     return first.astype(np.int64) * n_nodes + second
 
 
-def no_rows(rows: EdgeRows, n_nodes: int, names: Sequence[str]) -> dict[str, IntArray]:
+def no_rows(rows: EdgeRows, place: IntArray, names: Sequence[str]) -> dict[str, IntArray]:
     """Return the nodes without rows for each derived attribute that summarizes rows: its value says nothing of them.
 
+    ``place`` is that of each node in the rows.
+
     >>> rows = EdgeRows(np.array([0, 0]), np.array([1, 2]))
-    >>> {name: nodes.tolist() for name, nodes in no_rows(rows, 3, ["paid sent, mean", "edges sent, log count"]).items()}
+    >>> found = no_rows(rows, np.arange(3), ["paid sent, mean", "edges sent, log count"])
+    >>> {name: nodes.tolist() for name, nodes in found.items()}
     {'paid sent, mean': [1, 2]}
     """
     ends = {"sent": rows.source, "received": rows.target, OF_EDGES: np.concatenate([rows.source, rows.target])}
-    found = {side: np.flatnonzero(np.bincount(each, minlength=n_nodes) == 0) for side, each in ends.items()}
+    found = {side: np.flatnonzero(np.bincount(each, minlength=place.size)[place] == 0) for side, each in ends.items()}
     sides = {name: match[2] or OF_EDGES for name in names if (match := _SUMMARY.match(name))}
     return {name: found[side] for name, side in sides.items() if found[side].size}
 

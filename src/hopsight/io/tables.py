@@ -527,11 +527,8 @@ def _with_summaries(
         direction = "" if within else f" {wanted[0]}"  # between two types it goes without saying
         called = {word: f"{each.name}: {word.replace(direction, '')}" for word in (*words, *same)}
         names += [called[words[at]] for at in chosen]
-        none = np.zeros(n_nodes + n_other, dtype=np.bool_)
-        for word, without in no_rows(edges, n_nodes + n_other, [words[at] for at in chosen]).items():
-            none[:] = False
-            none[without] = True
-            filled[called[word]] = np.flatnonzero(none[:n_nodes][place])
+        without = no_rows(edges, place, [words[at] for at in chosen])
+        filled |= {called[word]: nodes for word, nodes in without.items()}
         left_out |= {called[word]: called[other] if isinstance(other, str) else other for word, other in same.items()}
     fields: dict[str, Any] = {
         key: rows.fields[key] for key in ("labels", "node_names", "known", "aside") if key in rows.fields
