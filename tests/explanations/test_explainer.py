@@ -273,6 +273,13 @@ def test_members_share_categories_and_differ_in_others() -> None:
     assert Shared(graph).among(np.array([0, 19])) == "unlike in age 20 to 80; city (2 values)"
 
 
+def test_what_members_share_can_be_looked_up_and_is_said_once_per_column() -> None:
+    values = np.r_[[[7.0, 1.0, 1.0, 1.0]] * 3, np.arange(48.0).reshape(12, 4)]
+    names = ("amount sent, maximum for its count", "amount sent, mean", "amount sent, median", "clustering")
+    graph = AttributedGraph.from_edges([0], [1], values, attribute_names=names)
+    assert Shared(graph).among(np.array([0, 1, 2])) == "alike in amount sent, mean 1; clustering 1"
+
+
 def test_members_share_rare_words() -> None:
     words = np.zeros((50, 6))
     words[:, 0] = 1

@@ -88,6 +88,9 @@ def test_the_summary_names_the_rule_the_groups_and_the_repeats(suspected: Any, e
     assert "8 nodes stand out (score above " in text
     assert "false alarm" not in text
     assert "It found 1 ring of nodes that look far apart and 1 lockstep group of near-copies." in text
+    others = re.search(r"The first of each other kind: (.+) \(rank 2\): .+; (.+) \(rank 3\): .+; .+ \(rank (\d)\): ", text)
+    assert others is not None, "nodes 3, 4 and 5 are decided by activity, misfit and ring, a later one by outlier"
+    assert [*others.groups()[:2]] == suspected.graph_.node_ids[[4, 5]].tolist() and int(others[3]) > 3
     assert "means of 5 fits with different seeds; stability is the share of them" in text
     assert f"{suspected.edge_label_.sum()} edges are flagged." in text
     record = {"flagged": "7 nodes flagged (score above 1), by the threshold of the fit."}
@@ -114,6 +117,7 @@ def test_details_show_what_was_recorded_but_no_folders(record: dict[str, Any]) -
 def test_every_word_of_the_report_is_on_the_page_of_the_documentation() -> None:
     text = PAGE.read_text(encoding="utf-8").casefold()
     assert [word for word in GLOSSARY if word.casefold().removesuffix("s") not in text] == []
+    assert text.count("\n:   ") <= 25, "a glossary of more words is not read"
 
 
 def test_each_meaning_is_a_sentence_and_every_kind_of_evidence_has_one() -> None:

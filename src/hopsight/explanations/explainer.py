@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_count, printable
 from hopsight.detectors.storage import is_without_graph, with_edges
-from hopsight.detectors.table import FLOW_KINDS, decided_by, evidence_of, weights_of
+from hopsight.detectors.table import FLOW_KINDS, decided_by, evidence_of, shown_order, weights_of
 from hopsight.explanations.attributes import AttributeComparison, Places
 from hopsight.explanations.edges import JudgedEdges
 from hopsight.explanations.events import NOTICEABLE, Calendar, FlowReason, flow_reason
@@ -152,6 +152,12 @@ class Explainer:
     def levels(self) -> FloatArray:
         """What people read for each node: its score, or its probability where labels make the ranking."""
         return self.scores if self.flagged_from is None else np.asarray(self.model.probability_, dtype=np.float64)
+
+    @cached_property
+    def flagged(self) -> IntArray:
+        """Positions of all flagged nodes that the run is asked to rank, most anomalous first."""
+        order = shown_order(self.model, self.graph)
+        return order[self.scores[order] > self.model.threshold_]
 
     @cached_property
     def learned(self) -> LearnedReasons | None:

@@ -15,8 +15,9 @@ from hopsight.checks import Refusal, plural, printable
 from hopsight.explanations.attributes import category_columns
 from hopsight.explanations.events import exchanged
 from hopsight.explanations.reasons import SCALE
-from hopsight.explanations.text import Readable, Table, listed, shown_name, shown_value
+from hopsight.explanations.text import Readable, Table, listed, origin, shown_name, shown_value
 from hopsight.graph import AttributedGraph
+from hopsight.io.derive import FOR_COUNT
 
 IntArray = NDArray[np.int64]
 
@@ -182,7 +183,10 @@ class Shared:
         return values.std(axis=0, dtype=np.float64), ((values == 0) | (values == 1)).all(axis=0)
 
     def among(self, members: IntArray) -> str:
-        """Say in which attributes some nodes are alike and in which they are unlike, compared with all nodes."""
+        """Say in which attributes some nodes are alike and in which they are unlike, compared with all nodes.
+
+        Differences from nodes with about as many edges are left out: nobody can check them in a table.
+        """
         graph = self.graph
         theirs = graph.attributes[members if graph.known is None else members[graph.known[members]]]
         if not theirs.shape[0]:
@@ -197,12 +201,13 @@ class Shared:
         )
         spread, binary = self._usual
         alike += _shared_words(graph, values, np.flatnonzero(binary & free))
-        numeric = np.flatnonzero((spread > 0) & ~binary & free).tolist()
+        plain = np.array([not name.endswith(FOR_COUNT) for name in graph.attribute_names])
+        numeric = np.flatnonzero((spread > 0) & ~binary & free & plain).tolist()
         # Sums over members depend on their order in the last digits, which would decide between equal columns.
         ratio = {column: round(float(values[:, column].std() / spread[column]), 9) for column in numeric}
         same = [c for c in sorted(numeric, key=ratio.__getitem__) if ratio[c] <= ALIKE and values[:, c].any()]
-        alike += [_range(graph, values, c) for c in same]
-        unlike = [_range(graph, values, c) for c in sorted(numeric, key=lambda c: -ratio[c]) if ratio[c] >= 1]
+        unalike = [c for c in sorted(numeric, key=lambda c: -ratio[c]) if ratio[c] >= 1]
+        alike, unlike = ([*words, *_ranges(graph, values, chosen)] for words, chosen in ((alike, same), ([], unalike)))
         unlike += _mixed_categories(graph, values)
         return _sentence(alike, unlike)
 
@@ -251,10 +256,14 @@ def _mixed_categories(graph: AttributedGraph, values: Any) -> list[str]:
     return found
 
 
-def _range(graph: AttributedGraph, values: Any, column: int) -> str:
-    name = graph.attribute_names[column]
-    low, high = (shown_value(name, float(value)) for value in (values[:, column].min(), values[:, column].max()))
-    return f"{printable(shown_name(name))} {low if low == high else f'{low} to {high}'}"
+def _ranges(graph: AttributedGraph, values: Any, columns: Sequence[int]) -> list[str]:
+    """Return the ranges of some attributes, one for each column that they are derived from."""
+    found: dict[str, str] = {}
+    for column in columns:
+        name = graph.attribute_names[column]
+        low, high = (shown_value(name, float(value)) for value in (values[:, column].min(), values[:, column].max()))
+        found.setdefault(origin(name), f"{printable(shown_name(name))} {low if low == high else f'{low} to {high}'}")
+    return list(found.values())
 
 
 def _sentence(alike: list[str], unlike: list[str]) -> str:

@@ -20,6 +20,7 @@ from hopsight.explanations.text import (
     is_time,
     listed,
     number,
+    origin,
     percent,
     phrase,
     shown_name,
@@ -731,7 +732,7 @@ def _one_per_column(items: Sequence[Named], most: int, replaces: Callable[[Named
     """Return the first item of each column that attributes are derived from, or a simpler one that replaces it."""
     chosen: dict[str, Named] = {}
     for item in items:
-        column = item.name.partition(", ")[0]
+        column = origin(item.name)
         known = chosen.setdefault(column, item)
         if known.name.endswith(FOR_COUNT) and not item.name.endswith(FOR_COUNT) and replaces(known, item):
             chosen[column] = item

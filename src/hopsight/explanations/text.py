@@ -282,6 +282,15 @@ def shown_name(name: str) -> str:
     return name
 
 
+def origin(name: str) -> str:
+    """Return what an attribute is derived from, such as the amounts sent; a column of a table is its own origin.
+
+    >>> origin("amount sent, median"), origin("age")
+    ('amount sent', 'age')
+    """
+    return name.partition(", ")[0] if is_derived(name) else name
+
+
 def phrase(name: str, value: float) -> str:
     """Return an attribute with its value as a part of a sentence.
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import check_count
-from hopsight.detectors.table import decided_by, evidence_of, shown_order, weights_of
+from hopsight.detectors.table import decided_by, evidence_of, weights_of
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.events import Calendar, exchanged
 from hopsight.explanations.explainer import label_of
@@ -25,6 +25,7 @@ from hopsight.explanations.groups import around
 from hopsight.explanations.reasons import MEANINGS, OwnValue, compared, edge_values, moved, plainest
 from hopsight.explanations.text import chance_of, shown_name, shown_value
 from hopsight.graph import AttributedGraph
+from hopsight.io.derive import FOR_COUNT
 from hopsight.metrics import found_first, ranking, ranks
 from hopsight.report.nodes import MAX_DRAWN, PageNodes, cut
 from hopsight.report.shell import render_page
@@ -259,24 +260,18 @@ def level_range(explainer: Explainer) -> dict[str, Any]:
 
 def _flagged(explainer: Explainer, known: Sequence[int]) -> list[int]:
     """Return the flagged nodes to explain beside those that are known, most anomalous first."""
-    order = _flagged_of(explainer)
+    order = explainer.flagged
     order = order[~np.isin(order, known)]
     within = np.cumsum(explainer.graph.degrees[order]) <= MAX_EDGES
     found: list[int] = order[within][: max(0, N_NODES - len(known))].tolist() if known else []
     return found
 
 
-def _flagged_of(explainer: Explainer) -> NDArray[np.int64]:
-    """Return all flagged nodes that the run is asked to rank, most anomalous first."""
-    order = shown_order(explainer.model, explainer.graph)
-    return order[explainer.scores[order] > explainer.model.threshold_]
-
-
 def _about(explainer: Explainer, first: Sequence[Explanation], run: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the page says about the run as a whole."""
     model, graph, levels = explainer.model, explainer.graph, explainer.levels
     counts, edges = np.histogram(levels, bins=min(N_BINS, max(5, int(np.sqrt(levels.size)))))
-    n_flagged = len(_flagged_of(explainer))
+    n_flagged = explainer.flagged.size
     sizes = [["Nodes", graph.n_nodes], ["Edges", graph.n_edges], ["Attributes", graph.n_attributes]]
     return {
         "name": title_of(graph, run),
@@ -318,6 +313,7 @@ def _edge(shown: PageNodes, explainer: Explainer, edge: int) -> list[Any]:
     model, graph, edges, taught = explainer.model, explainer.graph, explainer.edges, explainer.learned_edges
     start, end = graph.directions[:, edge].tolist()
     gaps = explainer.attributes.gaps(start, np.array([end])[edges.compared(np.array([edge]))], 4 * N_DIFFERENCES)
+    gaps = [gap for gap in gaps if not gap.name.endswith(FOR_COUNT)] or gaps  # those are seen in a table at once
     rows = [compared(gap) for gap in plainest(gaps, N_DIFFERENCES)]
     about = [] if edges.events is None else [edges.events.about(edges.events.strongest[edge])]
     if taught is not None and edges.ranks[edge] <= N_FIRST:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.checks import duration, plural
+from hopsight.detectors.table import decided_by
 from hopsight.explanations import Explainer, Explanation
 from hopsight.explanations.text import flagged_sentence, listed, shown_name
 from hopsight.graph import AttributedGraph
@@ -22,7 +23,7 @@ TABLES = {
     "versions": "Versions",
     "machine": "Machine",
 }
-
+N_OTHERS = 3  # kinds of evidence of which the first node is named
 
 GLOSSARY = {
     "activity": "Evidence that a node has unusually many or few edges for a node with its attributes.",
@@ -75,6 +76,7 @@ def summary(explainer: Explainer, explanations: Sequence[Explanation], run: Mapp
     if explanations:
         first = explanations[0]
         paragraphs.append(f"The most anomalous node is {_called(graph, first.node)}. {first.unusual}".strip())
+        paragraphs += _other_findings(explainer)
     if explainer.edges.order.size:
         paragraphs.append(_worst_edge(explainer, int(explainer.edges.order[0])))
     groups = Counter(group.kind for group in explainer.groups.found)
@@ -115,6 +117,17 @@ def summary(explainer: Explainer, explanations: Sequence[Explanation], run: Mapp
             f"(ROC-AUC {labels['roc_auc']:.3f})."
         )
     return paragraphs
+
+
+def _other_findings(explainer: Explainer) -> list[str]:
+    """Name the first flagged node of each kind of evidence other than that of the first node, as one paragraph."""
+    decided, order = decided_by(explainer.model), explainer.flagged
+    if decided is None or explainer.flagged_from is not None:
+        return []
+    places = np.sort(np.unique(decided[order], return_index=True)[1])[1 : 1 + N_OTHERS]
+    others = explainer.many(order[places].tolist(), absent=0, influences=False)
+    said = [f"{_called(explainer.graph, each.node)} (rank {each.rank:,}): {each.in_short}" for each in others]
+    return [f"The first of each other kind: {'; '.join(said)}."] if said else []
 
 
 def _called(graph: AttributedGraph, node: Any) -> str:
