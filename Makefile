@@ -14,10 +14,11 @@ LOWEST := $(VENV)/lowest
 AUDIT := $(VENV)/audit
 EMPTY := $(VENV)/empty
 
-.PHONY: help demo docs results test test-long attack test-postgres test-lowest audit dist sbom lint bench bench-speed paper peers browser clean
+.PHONY: help demo review docs results test test-long attack test-postgres test-lowest audit dist sbom lint bench bench-speed paper peers browser clean
 
 help:
 	@echo "make demo         find the planted anomalies in the built-in graph; the report is in $(DEMO)/"
+	@echo "make review       judge the suspects of the demo in the browser"
 	@echo "make docs         build the documentation site, running every example; open build/site/index.html"
 	@echo "make test         run the linter, type checker, import checks and tests"
 	@echo "make test-long    run the tests that take minutes"
@@ -41,8 +42,11 @@ results: $(VENV)/.installed
 demo: $(VENV)/.installed
 	$(BIN)/hopsight detect --out $(DEMO) --top 10 --quiet
 	@echo "Judge the suspects yourself, or try your own files:"
-	@echo "  $(PIP) install -c constraints.txt -e '.[review]' && $(BIN)/hopsight review $(DEMO)"
+	@echo "  make review"
 	@echo "  $(BIN)/hopsight detect payments.csv --out result"
+
+review: $(VENV)/.installed-review
+	$(BIN)/hopsight review $(DEMO)
 
 # Strict: a broken link, an undocumented public name or an example that fails stops the build.
 docs: $(VENV)/.installed-docs
@@ -127,6 +131,11 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 $(VENV)/.installed-dev: $(VENV)/.made pyproject.toml constraints.txt
 	@echo "Installing hopsight and its tools into $(VENV)"
 	$(PIP) install -c constraints.txt -e ".[$(DEV)]"
+	touch $(VENV)/.installed $@
+
+$(VENV)/.installed-review: $(VENV)/.made pyproject.toml constraints.txt
+	@echo "Installing hopsight and its review page into $(VENV)"
+	$(PIP) install -c constraints.txt -e ".[review]"
 	touch $(VENV)/.installed $@
 
 $(VENV)/.installed-docs: $(VENV)/.made pyproject.toml constraints.txt
