@@ -88,7 +88,9 @@ def test_the_summary_names_the_rule_the_groups_and_the_repeats(suspected: Any, e
     assert "8 nodes stand out (score above " in text
     assert "false alarm" not in text
     assert "It found 1 ring of nodes that look far apart and 1 lockstep group of near-copies." in text
-    others = re.search(r"The first of each other kind: (.+) \(rank 2\): .+; (.+) \(rank 3\): .+; .+ \(rank (\d)\): ", text)
+    others = re.search(
+        r"The first of each other kind: (.+) \(rank 2\): .+; (.+) \(rank 3\): .+; .+ \(rank (\d)\): ", text
+    )
     assert others is not None, "nodes 3, 4 and 5 are decided by activity, misfit and ring, a later one by outlier"
     assert [*others.groups()[:2]] == suspected.graph_.node_ids[[4, 5]].tolist() and int(others[3]) > 3
     assert "means of 5 fits with different seeds; stability is the share of them" in text

@@ -137,7 +137,7 @@ def test_accounts_in_words() -> None:
     """
     values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 640.0, 5.0, 0.0, 1.0, 12.0, 1.0, 0.0]
     assert account_reason("ann", account_row(0, values, 4.2 * 3600), DAYS) == (
-        "ann paid 12 new partners within 5 hours so far, 9,420 EUR in first payments (310.5 to 995 EUR each); 5 other "
+        "ann paid 12 new partners within 5 hours so far, 9,420 EUR in first payments (310.50 to 995 EUR each); 5 other "
         "payments since 11.01.1970 00:00, and it sent at most 640 EUR in each block of 6 hours from then to 13.01.1970 "
         "06:00."
     )
@@ -150,7 +150,7 @@ def test_accounts_in_words() -> None:
 def test_only_money_is_paid() -> None:
     bytes_ = replace(DAYS, currencies=("",), money=False)
     values = [3.5, 12.0, 9420.0, 0.0, 310.5, 995.0, 0.0, 5.0, 0.0, 0.0, 12.0, 1.0, 0.0]
-    rest = "12 new partners within 5 hours so far, 9,420 in first events (310.5 to 995 each); 5 other events since "
+    rest = "12 new partners within 5 hours so far, 9,420 in first events (310.50 to 995 each); 5 other events since "
     rest += "11.01.1970 00:00."
     assert account_reason("ann", account_row(0, values, 4.2 * 3600), bytes_) == f"ann sent to {rest}"
     assert account_reason("ann", account_row(1, values, 4.2 * 3600), bytes_) == f"ann received from {rest}"

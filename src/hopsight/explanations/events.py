@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -151,22 +152,37 @@ def money(*values: float | None, currency: str | None = None) -> str:
     """Return an amount, or the range from a smallest to a largest, with its currency; nothing of an unknown one.
 
     >>> money(880.0, 995.5, currency="EUR"), money(5840.4), money(20.0, 20.0), money(0.000091234), money(1.728e8)
-    ('880 to 995.5 EUR', '5,840', '20', '0.00009123', '172,800,000')
+    ('880 to 995.50 EUR', '5,840', '20', '0.00009123', '172,800,000')
+    >>> money(138.94), money(138.9432), about(138.94, "EUR")  # as in the table, converted, and estimated
+    ('138.94', '138.9', 'about 138.9 EUR')
     >>> money(999.99, 9999.95), money(float("nan"))  # not 1,000 and 10,000, which somebody may have avoided
     ('999.99 to 9,999.95', '')
     """
     known = [value for value in values if value is not None and np.isfinite(value)]
     if not known:
         return ""
-    texts = dict.fromkeys(_amount_text(value) for value in known)
-    return " to ".join(texts) + (f" {printable(currency)}" if currency else "")
+    return _in(" to ".join(dict.fromkeys(map(_amount_text, known))), currency)
+
+
+def about(value: float, currency: str | None = None) -> str:
+    """Return an estimated amount with its currency."""
+    return f"about {_in(_rounded(value), currency)}"
+
+
+def _in(text: str, currency: str | None) -> str:
+    return f"{text} {printable(currency)}" if currency else text
 
 
 def _amount_text(value: float) -> str:
     rounded = float(f"{value:.4g}") if abs(value) < 1e3 else float(round(value))
     is_limit = rounded == float(f"{rounded:.0e}") and f"{abs(rounded):.0e}"[0] in "125"  # 1,000, 2,000 or 5,000
-    if is_limit and 100.0 <= abs(value) < abs(rounded):
+    in_cents = abs(value) < 1e3 and round(value) != value and math.isclose(value, round(value, 2), rel_tol=1e-12)
+    if in_cents or (is_limit and 100.0 <= abs(value) < abs(rounded)):
         return f"{value:,.2f}"
+    return _rounded(value)
+
+
+def _rounded(value: float) -> str:
     if abs(value) >= 1e3:
         return f"{value:,.0f}"
     return np.format_float_positional(value, precision=4, fractional=False, trim="-")
@@ -265,15 +281,15 @@ def _amount(facts: AmountFacts, names: Any, calendar: Calendar) -> tuple[str, st
         sentences.append(f"{what} it {facts.near_direction} {lie} just below {limit} ({range_}){more}.")
         shorts.append(f"{what} {facts.near_direction} just below {limit}")
     if facts.value is not None and facts.usual is not None and facts.partner is not None:
-        value, usual = (money(each, currency=facts.currency) for each in (facts.value, facts.usual))
+        value, usual = money(facts.value, currency=facts.currency), about(facts.usual, facts.currency)
         way = "to" if facts.direction == "sent" else "from"
         when = "" if facts.time is None else f" on {calendar.moment(facts.time)}"
         partner, which = printable(names[facts.partner]), "only" if facts.time is None else "first"
         first = f", the {which} amount it {facts.direction}" if facts.is_first else ""
         whom = "for it" if facts.n_earlier >= PRIOR else "for it and others" if facts.n_earlier else "for others"
-        sentences.append(f"It {facts.direction} {value} {way} {partner}{when}{first}; about {usual} is usual {whom}.")
+        sentences.append(f"It {facts.direction} {value} {way} {partner}{when}{first}; {usual} is usual {whom}.")
         its = f", its {which}" if facts.is_first else ""
-        shorts.append(f"{facts.direction} {value}{its}; about {money(facts.usual)} is usual {whom}")
+        shorts.append(f"{facts.direction} {value}{its}; {about(facts.usual)} is usual {whom}")
     return " ".join(sentences), next(iter(shorts), "")
 
 

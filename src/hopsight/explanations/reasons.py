@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from hopsight.checks import option, plural, printable
 from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, UNLABELED
-from hopsight.explanations.events import NOTICEABLE, Calendar, FlowReason
+from hopsight.explanations.events import NOTICEABLE, Calendar, FlowReason, money
 from hopsight.explanations.text import (
     LOGARITHMS,
     Readable,
@@ -17,6 +17,7 @@ from hopsight.explanations.text import (
     chance,
     chance_of,
     fixed,
+    is_amount,
     is_time,
     listed,
     number,
@@ -674,7 +675,7 @@ def edge_values(graph: AttributedGraph, edge: int, calendar: Calendar) -> tuple[
     if graph.edge_attributes is not None:
         names = graph.edge_attribute_names or ()
         found += zip(names, graph.edge_attributes[edge].tolist(), strict=False)
-    values = [EdgeValue(name, value, number(value)) for name, value in found]
+    values = [EdgeValue(name, value, (money if is_amount(name) else number)(value)) for name, value in found]
     if graph.edge_time is not None:
         time = float(graph.edge_time[edge])
         values.append(EdgeValue("time", time, "" if math.isnan(time) else calendar.moment(time)))

@@ -267,11 +267,7 @@ def shown_name(name: str) -> str:
     ('date of incoming edges, first for its count', 'opened')
     """
     summary = re.fullmatch("(.+' |)(.+) (sent|received)(, .+)", name)
-    if (
-        summary
-        and is_derived(name.removeprefix(summary[1]))
-        and not is_money_name(summary[2].partition(IN_CURRENCY)[0])
-    ):
+    if summary and is_derived(name.removeprefix(summary[1])) and not is_amount(summary[2]):
         edges = "outgoing edges" if summary[3] == "sent" else "incoming edges"
         name = f"{summary[1]}{edges if summary[2] == 'edges' else f'{summary[2]} of {edges}'}{summary[4]}"
     if name.endswith(FOR_COUNT):
@@ -289,6 +285,15 @@ def origin(name: str) -> str:
     ('amount sent', 'age')
     """
     return name.partition(", ")[0] if is_derived(name) else name
+
+
+def is_amount(name: str) -> bool:
+    """Return whether numbers of this name are amounts, in a currency or not.
+
+    >>> is_amount("amount in EUR"), is_amount("weight")
+    (True, False)
+    """
+    return is_money_name(name.partition(IN_CURRENCY)[0])
 
 
 def phrase(name: str, value: float) -> str:

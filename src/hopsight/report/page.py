@@ -313,8 +313,8 @@ def _edge(shown: PageNodes, explainer: Explainer, edge: int) -> list[Any]:
     model, graph, edges, taught = explainer.model, explainer.graph, explainer.edges, explainer.learned_edges
     start, end = graph.directions[:, edge].tolist()
     gaps = explainer.attributes.gaps(start, np.array([end])[edges.compared(np.array([edge]))], 4 * N_DIFFERENCES)
-    gaps = [gap for gap in gaps if not gap.name.endswith(FOR_COUNT)] or gaps  # those are seen in a table at once
-    rows = [compared(gap) for gap in plainest(gaps, N_DIFFERENCES)]
+    seen = [gap for gap in gaps if not gap.name.endswith(FOR_COUNT)]  # in a table, at once
+    rows = [compared(gap) for gap in plainest(seen or gaps, N_DIFFERENCES)]
     about = [] if edges.events is None else [edges.events.about(edges.events.strongest[edge])]
     if taught is not None and edges.ranks[edge] <= N_FIRST:
         about = [*moved(taught.influences(edge), "edge"), *about]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hopsight.checks import plural
-from hopsight.explanations.events import Calendar, money
+from hopsight.explanations.events import Calendar, about, money
 from hopsight.streams import accounts as said
 from hopsight.streams.kernel import Judged
 from hopsight.streams.memory import SEVERAL
@@ -317,7 +317,7 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
     paid = not math.isnan(row["amount"])
     amounts = money(row["amount"], currency=row["currency"]) if paid else ""
     if not math.isnan(row["usual_amount"]) and paid:
-        amounts += f", about {money(row['usual_amount'], currency=row['currency'])} expected"
+        amounts += f", {about(row['usual_amount'], row['currency'])} expected"
     count, usual = plural(round(row["count"]), "event"), f"about {max(row['usual'], 0.1):.1f} expected"
     tick, span = wording.window.span_words(dated=wording.dated)
     within = "a day" if wording.calendar.whole_days else span if row["scale"] else tick
