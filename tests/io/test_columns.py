@@ -231,9 +231,13 @@ def test_kinds_go_up_to_three_and_no_flag_may_be_empty() -> None:
         (["1,234", "5,678,901", "12"], [1234, 5678901, 12], "read '1,234' as 1234"),
         (["$1,234.50", "($7.00)", "-$0.25"], [1234.5, -7, -0.25], "read '$1,234.50' as 1234.5"),
         (["1 234,5", "1'000'000", "3.5-"], None, ""),  # three customs in one column: text
-        (["EUR 5", "12 €", "1,000.00"], [5, 12, 1000], "read 'EUR 5' as 5"),
+        (["EUR 5", "12 €", "1,000.00"], [5, 12, 1000], "read '1,000.00' as 1000"),
         (["12,34,567.50", "5,678", "99"], [1234567.5, 5678, 99], "read '12,34,567.50' as 1234567.5"),
-        (["12%", "7.5 %", "100%"], [12, 7.5, 100], "read '12%' as 12"),
+        (["12%", "7.5 %", "100%"], [12, 7.5, 100], "read '7.5 %' as 7.5"),
+        (["950 €", "1.200 €", "12.500 €"], [950, 1200, 12500], "read '1.200 €' as 1200"),
+        (["950", "1.200", "12.500"], [950, 1200, 12500], "read '1.200' as 1200"),
+        (["$950", "$1,200", "$12,500"], [950, 1200, 12500], "read '$1,200' as 1200"),
+        (["1.459 €", "1.482 €", "1.501 €"], [1.459, 1.482, 1.501], "read '1.459 €' as 1.459"),
     ],
 )
 def test_numbers_are_read_as_people_write_them(cells: list[str], numbers: list[float] | None, said: str) -> None:
@@ -244,6 +248,29 @@ def test_numbers_are_read_as_people_write_them(cells: list[str], numbers: list[f
     assert names == ["size"]
     assert matrix == [numbers]
     assert notices == [f"Column 'size': {said}."]
+
+
+@pytest.mark.parametrize("cells", [["0.125", "1.250", "12.500"], ["950", "1.200", "7.5"], ["1500", "1.200", "9.999"]])
+def test_a_point_is_a_decimal_point_if_one_number_says_so(cells: list[str]) -> None:
+    _, matrix, notices = encoded("size", cells, missing="mean")
+    assert matrix == [[float(cell) for cell in cells]] and not notices
+
+
+def test_points_between_thousands_are_found_in_files_that_begin_with_doubtful_numbers(tmp_path: Path) -> None:
+    rows = [*(f"A{i},A{i + 1},{i + 1}.200" for i in range(300)), "A0,A7,950", "A3,A9,45"]
+    (tmp_path / "e.csv").write_text("payer,payee,amount\n" + "\n".join(rows) + "\n")
+    graph = load(tmp_path / "e.csv", notices=(notices := []))
+    assert "Column 'amount': read '1.200' as 1200." in notices
+    assert graph.events is not None and graph.events.amount is not None
+    assert graph.events.amount.sum() == sum(1000 * (i + 1) + 200 for i in range(300)) + 995
+
+
+@pytest.mark.parametrize("kind", [str, int])
+def test_compact_dates_are_days(kind: type) -> None:
+    days = [20240529, 20240530, 20240531, 20240601, 20231231]
+    names, matrix, notices = encoded("opened", [kind(day) for day in days])
+    assert names == ["opened, days since 1970"] and matrix == [[19872, 19873, 19874, 19875, 19722]]
+    assert notices == ["Column 'opened': read 20240529 as a date."]
 
 
 def test_empty_cells_get_the_mean_of_their_own_type() -> None:

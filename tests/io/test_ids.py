@@ -27,9 +27,16 @@ def test_one_node_stays_one_node(tmp_path: Path, suffix: str) -> None:
 
 
 def test_ids_that_lost_digits_are_refused() -> None:
-    edges = pl.DataFrame({"source": [1, 2], "target": [2.0**53 + 2, 2.0]})
-    with pytest.raises(ValueError, match=r"column 'target', row 1: .* has lost digits"):
-        load(edges)
+    for target in (pl.Series([2.0**53 + 2, 2.0]), pl.Series([400000001.0, 2.0], dtype=pl.Float32)):
+        with pytest.raises(ValueError, match=r"column 'target', row 1: .* has lost digits"):
+            load(pl.DataFrame({"source": [1, 2], "target": target}))
+
+
+def test_ids_that_a_spreadsheet_writes_with_a_decimal_comma_are_whole_numbers(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("id;age\n0,0;31\n1,0;40\n10,0;52\n")
+    edges = pl.DataFrame({"source": [0, 1, 10], "target": [1, 10, 0]})
+    graph = load(edges, nodes=tmp_path / "nodes.csv", notices=[])
+    assert graph.node_ids.tolist() == [0, 1, 10] and graph.known is None
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -85,6 +92,11 @@ def refusal(edge_ids: list[object], node_ids: list[object], **columns: list[obje
             ["usr_1", "usr_20", "cy"],
             ["USR-000001", "USR-000020", "cy"],
             "2 ids are written differently in the node table: 'usr_1' is 'USR-000001' there",
+        ),
+        (
+            ["DE89 3704 0044 0532 0130 00", "ann", "cy"],
+            ["DE89370400440532013000", "ann", "cy"],
+            "1 id is written differently in the node table: 'DE89 3704 0044 0532 0130 00' is 'DE89370400440532013000'",
         ),
         (["Ann", "DE 01", "cy"], ["ann", "de01", "cy"], "2 ids are written differently in the node table: 'Ann'"),
         (["ann", "Ann", "cy"], ["ann", "bo", "cy"], "1 id is written differently in the node table: 'Ann' is 'ann'"),

@@ -351,3 +351,19 @@ def test_many_cards_and_a_shared_device_are_evidence_with_words(tmp_path: Path) 
     model.save(tmp_path / "model")
     again = hs.load_detector(tmp_path / "model").judge(graph)
     assert again.decision_score_.tolist() == model.decision_score_.tolist()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_one_shared_card_does_not_decide_what_payments_are_worth(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = [f"u{node}" for node in range(120)]
+    users = pl.DataFrame({"id": names, "age": rng.normal(40, 9, 120), "wealth": rng.normal(size=120)})
+    source = rng.integers(0, 120, 500)
+    target = (source + rng.integers(1, 120, 500)) % 120
+    paid = pl.DataFrame({"a": [names[node] for node in source], "b": [names[node] for node in target]})
+    cards = pl.DataFrame({"user": [*names, "u3"], "card": [*(f"c{n}" for n in range(120)), "c7"]})
+    edges = {("user", "paid", "user"): paid, ("user", "has", "card"): cards}
+    graph = hs.load(nodes={"user": users}, edges=edges, rank="user", notices=[])
+    model = hs.CrossHCM.untrained(seed=0).fit(graph)
+    weights = model.relation_weights_
+    assert weights is None or weights.of(graph)[graph.edges_by_relation["paid"]].min() == 1.0

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from ipaddress import ip_address
 from pathlib import Path
 
 import pandas as pd
@@ -238,3 +239,34 @@ def test_what_cannot_be_decided_is_refused_in_one_sentence(content: str, message
     with pytest.raises(ValueError, match=message) as caught:
         load(tmp_path / "t.csv", notices=[])
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("header", ["payer, payee, amount", '"payer", "payee", "amount"'])
+def test_quotes_after_a_space_belong_to_the_cell(tmp_path: Path, header: str) -> None:
+    rows = [f'"C{a}", "C{b}", {a + 1}.5' for a, b in PAIRS]
+    (tmp_path / "edges.csv").write_text("\n".join([header, *rows]) + "\n")
+    graph = load(tmp_path / "edges.csv", notices=[])
+    assert sorted(graph.node_ids.tolist()) == sorted(f"C{node}" for node in range(N_NODES))
+    assert graph.events is not None and graph.events.amount is not None
+    assert graph.events.amount.sum() == sum(a + 1.5 for a, b in PAIRS if a != b)
+
+
+@pytest.mark.parametrize("name", ["zeit", "created", "Buchungszeit", "hora", "booked"])
+def test_unix_times_are_found_under_names_of_times(name: str) -> None:
+    times = [1_700_000_000 + 3600 * row for row in range(N_ROWS)]
+    graph = load(pl.DataFrame({"from": SOURCES, "to": TARGETS, name: times}), notices=[])
+    assert graph.events is not None and graph.events.time is not None and graph.events.time.min() == times[0]
+
+
+def test_objects_of_python_become_text() -> None:
+    addresses = [ip_address(f"10.0.0.{node}") for node in SOURCES]
+    sent = pd.DataFrame({"from": addresses, "to": [ip_address(f"10.0.0.{node}") for node in TARGETS], "amount": 1.5})
+    sent["tags"] = [{row % 2} for row in range(N_ROWS)]
+    for frame in (sent, pl.DataFrame({name: pl.Series(sent[name].tolist(), dtype=pl.Object) for name in sent})):
+        assert "10.0.0.3" in load(frame, source_column="from", target_column="to", notices=[]).node_ids.tolist()
+
+
+def test_amounts_in_two_columns_are_named() -> None:
+    debit, credit = ([float(row) if row % 2 == side else None for row in range(N_ROWS)] for side in (0, 1))
+    load(pl.DataFrame({"from": SOURCES, "to": TARGETS, "debit": debit, "credit": credit}), notices=(notices := []))
+    assert "Columns 'debit' and 'credit' are not used as amounts: write what each edge moved into one." in notices

@@ -47,7 +47,7 @@ MOST_LABELS = 2_000  # more are thinned out, so that learning stays quick and wh
 MOST_REFERENCE = 1 << 13  # rows that ranks refer to
 N_LEVELS = 513
 LEAST_LOSS = -2.0  # standard errors of the difference of two ROC-AUC: below it the ranking stays
-LEAST_SLOPE = 0.01  # from the combination to log-odds: below it all nodes would be as probable, and the ranking stays
+LEAST_SLOPE = 0.1  # from the combination to log-odds: below it all nodes are about as probable, and the ranking stays
 ROWS_AT_ONCE = 1 << 16  # whose features exist at a time
 ROWS_OF_THREAD = 1 << 11  # that experts are asked about by one thread at a time
 

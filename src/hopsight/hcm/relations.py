@@ -7,6 +7,7 @@ compared with the bulk of the nodes as the other kinds are (:mod:`hopsight.hcm.e
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,8 @@ from hopsight.system.arrays import id_hashes
 
 FloatArray = NDArray[np.float64]
 
-LEAST_WEIGHT = 1.0 / 16.0  # of a relation whose edges serve as examples of neighbors
+LEAST_WEIGHT = 1.0 / 16.0  # of a relation whose edges serve as examples of neighbors, and their share of all edges
+BY_CHANCE = 1.0 / math.sqrt(12.0)  # standard deviation of the relative dissimilarity of random pairs
 
 
 KINDS = ("relations", "sharing")
@@ -34,6 +36,8 @@ class RelationWeights:
     the relative dissimilarity of the ends, which is one half for random pairs, a relation has the skill s = |1 − 2 u|,
     less two standard errors and at least 0, and its edges the weight (s / largest s)². So a relation in which anybody
     meets anybody cannot hide a misfit in another one. Edges of several relations have the largest weight of theirs.
+    The standard error is at least that of random pairs, so that a few edges say nothing. Where the relations that count
+    have few of all edges, there would be nothing to learn from, and all edges count alike.
 
     Attributes
     ----------
@@ -54,7 +58,8 @@ class RelationWeights:
         skill = np.array([_skill(unlike[mine if known is None else mine & known]) for mine in relations.values()])
         if len(relations) < 2 or not skill.any():
             return None
-        return cls(id_hashes(np.array([*relations], dtype=object)), (skill / skill.max()) ** 2)
+        found = cls(id_hashes(np.array([*relations], dtype=object)), (skill / skill.max()) ** 2)
+        return found if np.mean(found.of(graph) >= LEAST_WEIGHT) >= LEAST_WEIGHT else None
 
     def of(self, graph: AttributedGraph) -> FloatArray:
         """Return the weight of each edge; that of a relation which the fit did not have is 0."""
@@ -70,7 +75,7 @@ class RelationWeights:
 def _skill(unlike: NDArray[Any]) -> float:
     if not unlike.size:
         return 0.0
-    error = 2.0 * float(np.std(unlike)) / np.sqrt(unlike.size)
+    error = 2.0 * max(float(np.std(unlike)), BY_CHANCE) / np.sqrt(unlike.size)
     return max(0.0, abs(1.0 - 2.0 * float(np.mean(unlike))) - 2.0 * error)
 
 

@@ -67,6 +67,7 @@ MEASURES = {  # of events, that nobody passes on
     "bytes", "octets", "packets", "pkts", "kb", "mb", "gb", "size", "length", "duration", "seconds", "minutes", "count",
     "calls", "messages", "distance", "quantity", "qty", "volume", "dauer", "größe", "durée", "taille", "duración",
 }  # fmt: skip
+SIDES = {"debit", "credit", "soll", "haben"}  # of an account: amounts in two columns
 CURRENCY_NAMES = ("currency", "ccy", "währung", "waehrung", "devise", "moneda", "valuta", "币种", "通貨")
 AMOUNTS = {
     *MONEY, *CURRENCY_NAMES, "quantity", "qty", "fee", "balance", "weight", "score", "rating", "count", "duration",
@@ -309,7 +310,8 @@ def _check_matrix(names: Sequence[str], rows: pl.DataFrame) -> None:
 
 
 _TIMELY = re.compile(  # names of UNIX times, or none
-    r"^column\d+$|time|date|stamp|_at(_|$)"
+    r"^column\d+$|time|date|stamp|_at(_|$)|zeit|hora|heure|horodat|tijd|godzina|время|时间|時刻|시간"
+    r"|(^|_)(created|updated|booked|posted|executed|opened|utc)(_|$)"
     r"|(^|_)(ts|epoch|start|started|begin|began|beginn|first|last|end|ended|ende|seen|when)(_|$)"
 )
 _CLOCK = re.compile("time|clock|hour|zeit|heure|hora|ora$|tijd|godzina|время|时间|時刻|시간")  # of a time of day
@@ -469,6 +471,9 @@ class EdgeColumns:
             why = f"{n_negative:,} of {n_known:,} are negative; if minus is the other direction, swap the ends instead"
             why = why if n_negative > MOST_NEGATIVE * n_known else "its numbers are all the same"
             notice(f"Column {money!r} is not used as the amount of each edge: {why}.", notices)
+        elif len(sides := [name for name in names if not SIDES.isdisjoint(normalized_name(name).split("_"))]) == 2:
+            one, other = map(repr, sides)
+            notice(f"Columns {one} and {other} are not used as amounts: write what each edge moved into one.", notices)
         elif self.weight is None and len(measures) == 1:
             weigh = f"pass {option('weight_column', measures[0])} to weigh edges by it"
             notice(f"Column {measures[0]!r} is an attribute of edges; {weigh}.", notices)

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from hopsight.checks import plural, shortened
 from hopsight.io.notices import notice
-from hopsight.io.rules import are_codes, is_row_id, may_be_codes
+from hopsight.io.rules import are_codes, filled, is_row_id, may_be_codes, may_group_thousands
 from hopsight.io.sources import Address, check_archive, check_file, check_filled, check_loaded, kind_of, naming, writing
 from hopsight.io.textfile import TextTable, as_one, check_parts, open_text, text_content
 from hopsight.system.cells import mark_guarded
@@ -103,7 +103,12 @@ class Table:
         return self._rows_of_text(columns, columns, use) if self.rows is None else use(self.rows.select(columns))
 
     def _rows_of_text(self, columns: Sequence[str], text: Sequence[str], use: Callable[[pl.LazyFrame], Any]) -> Any:
-        """Use the rows with the types of the first ones or, where a later row does not fit, as text."""
+        """Use the rows with the types of the first ones or, where a later row does not fit, as text.
+
+        Numbers such as 1.200 stay text: other rows may show that the point separates thousands.
+        """
+        texts = self.head([name for name in columns if name not in text])
+        text = [*text, *(each.name for each in texts if may_group_thousands(filled(each), "."))]
         for guess in (True, False):
             rows = [part.scan(columns, text, guess=guess) for part in self.texts]
             try:  # numbers in one file and text in another become text
@@ -442,12 +447,11 @@ def _fetched(cursor: Any, most: int = sys.maxsize) -> pl.DataFrame:
 
 
 def _series(name: str, cells: Sequence[Any]) -> pl.Series:
-    """Return objects as a column; text and numbers mixed become text."""
+    """Return objects as a column; text and numbers mixed, and objects that polars does not know, become text."""
     kinds = {type(cell) for cell in cells if cell is not None}
     mixed = len(kinds) > 1 and not kinds <= {int, float}
-    if mixed or any(kind.__name__ in ("Period", "UUID", "Interval") for kind in kinds):
-        cells = [None if cell is None else str(cell) for cell in cells]
-    return pl.Series(name, cells, strict=False)
+    column = pl.Series(name, cells, dtype=pl.Object if mixed else None, strict=False)
+    return column if column.dtype != pl.Object else pl.Series(name, [None if c is None else str(c) for c in cells])
 
 
 def read_postgresql(address: str, query: str) -> pl.DataFrame:
@@ -519,7 +523,7 @@ def frame_of(table: Any) -> pl.DataFrame:
     if not is_frame(table):
         raise ValueError(f"a table must be a path or a data frame, got {type(table).__name__}")
     if isinstance(table, pl.DataFrame):
-        return table
+        return table.with_columns(_series(each.name, each.to_list()) for each in table if each.dtype == pl.Object)
     if isinstance(table, pl.LazyFrame):
         return table.collect()
     try:

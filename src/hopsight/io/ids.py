@@ -15,7 +15,7 @@ from hopsight.io.rules import check_none, normalized_name
 from hopsight.system.lazy_polars import pl
 
 NO_IDS = ("", "nan", "null", "none", "n/a", "#n/a", "(null)", "\\n")  # what programs write where there is no id
-WHOLE = r"^([+-]?\d+)\.0?$"  # 5.0 is 5, in tables and in files of labels; 5.000 may be 5,000
+WHOLE = r"^([+-]?\d+)[.,]0?$"  # 5.0 and 5,0 are 5, in tables and in files of labels; 5.000 may be 5,000
 
 
 def as_ids(column: pl.Series, *, typed: bool, exact: bool = False) -> pl.Series:
@@ -37,7 +37,7 @@ def as_ids(column: pl.Series, *, typed: bool, exact: bool = False) -> pl.Series:
     if column.dtype.is_float():
         column = column.fill_nan(None)
         lost = "has lost digits, because it is a number with decimals; write ids as text or whole numbers"
-        check_none((column.abs() >= 2**53).fill_null(False), column, lost)
+        check_none((column.abs() >= (2**24 if column.dtype == pl.Float32 else 2**53)).fill_null(False), column, lost)
     text = column.cast(pl.String)
     if not exact:
         text = _without_decimals(text.str.strip_chars())
@@ -208,14 +208,14 @@ def same_form(ids: pl.Series) -> pl.Series:
 
 
 def _without_decimals(words: pl.Series) -> pl.Series:
-    return words.str.replace(WHOLE, "$1") if words.str.contains(".", literal=True).any() else words
+    return words.str.replace(WHOLE, "$1") if words.str.contains("[.,]").any() else words
 
 
 _FORMS: dict[str, Callable[[pl.Series], pl.Series]] = {
     "upper and lower case": lambda words: words.str.to_lowercase(),
-    "leading zeros": lambda words: words.str.replace_all(r"(^|[^\d.,])0+(\d)", "$1$2"),
+    "spaces, commas, quotes or a plus": lambda words: words.str.replace_all(r"[\s,'\"+]", ""),
+    "leading zeros": lambda words: words.str.replace_all(r"(^|[^\d.])0+(\d)", "$1$2"),
     "hyphens, underscores or slashes": lambda words: words.str.replace_all(r"[-_/]", "-"),
-    "spaces, commas, quotes or a plus": lambda words: words.str.replace_all(r"[\s,'+]", ""),
     "how accents are encoded": lambda words: words.str.normalize("NFC"),
     "characters that are not seen": lambda words: words.str.replace_all("[\u00ad\u200b-\u200f\u2060\ufeff]", ""),
 }

@@ -34,13 +34,14 @@ from hopsight.system.lazy_polars import pl
 VERDICTS = ("anomalous", "normal", "unsure")
 ANOMALOUS = frozenset(
     ("anomalous", "anomaly", "1", "true", "yes", "y", "fraud", "fraudulent", "bad", "suspicious", "positive", "illicit",
-     "spam", "scam", "banned", "abuse", "confirmed", "confirmed case", "true positive", "tp", "sar", "chargeback",
-     "betrug", "ja", "bestätigt", "fraude", "oui", "tak", "sim", "sí", "да", "ano", "evet")
+     "spam", "scam", "banned", "abuse", "confirmed", "confirmed case", "true positive", "tp", "false negative", "fn",
+     "sar", "chargeback", "betrug", "ja", "bestätigt", "fraude", "oui", "tak", "sim", "sí", "да", "ano", "evet")
 )  # fmt: skip
 NORMAL = frozenset(
     ("normal", "0", "false", "no", "n", "ok", "good", "legit", "legitimate", "licit", "negative", "clean", "genuine",
      "benign", "honest", "ordinary", "cleared", "closed", "dismissed", "unfounded", "false positive", "false alarm",
-     "fp", "nein", "entlastet", "unbegründet", "fehlalarm", "non", "nie", "não", "нет", "ne", "hayır")
+     "fp", "tn", "true negative", "nein", "entlastet", "unbegründet", "fehlalarm", "non", "nie", "não", "нет", "ne",
+     "hayır")
 )  # fmt: skip
 BLANK = frozenset(("", "none", "null", "nan", "na", "n/a", "-1"))  # nobody has judged
 UNKNOWN = BLANK | frozenset(
@@ -49,7 +50,8 @@ UNKNOWN = BLANK | frozenset(
      "em análise", "in behandeling", "nierozstrzygnięte", "nierozstrzygnięty", "nierozstrzygnięta", "w toku")
 )  # fmt: skip
 NEGATIONS = frozenset(("no", "not", "non", "without", "kein", "keine", "nicht", "pas", "sin", "geen", "nie"))
-DOUBTS = frozenset(("possible", "possibly", "potential", "suspected", "alleged", "likely", "verdacht", "maybe"))
+DOUBTS = frozenset(("possible", "possibly", "potential", "suspected", "alleged", "likely", "verdacht", "maybe",
+                    "ruled", "excluded", "unproven", "ausgeschlossen"))  # fmt: skip
 COLUMN_NAMES = (  # of labels in a file
     "verdict", "outcome", "result", "decision", "ergebnis", "befund", "wynik", "résultat", "resultado", "esito",
     "uitslag", "výsledek", "sonuç",
@@ -289,6 +291,8 @@ def _meaning(word: str) -> bool | None:
 
     >>> [_meaning(text) for text in ("fraud, settled", "kein betrug", "not cleared", "cleared of fraud", "red")]
     [True, False, None, None, None]
+    >>> [_meaning(text) for text in ("false negative", "true negative", "fraud ruled out")]
+    [True, False, None]
     """
     if word in ANOMALOUS or word in NORMAL:
         return word in ANOMALOUS

@@ -51,7 +51,7 @@ class Plan:
     """How a column becomes attributes."""
 
     column: str
-    how: str  # "numbers", "times", "vectors", "categories" or another TextKind
+    how: str  # "numbers", "times", "vectors", "compact dates" such as 20240531, "categories" or another TextKind
     names: Sequence[str]
     values: Sequence[str] = ()  # the categories, in order
     fill: Sequence[float] = ()  # the number for an empty cell, per column of numbers
@@ -174,6 +174,10 @@ def plan_column(
     if how == "empty":
         rules.leave_out(name, rules.NO_VALUE, notices)
         return None
+    if how == "numbers" and kind != pl.Boolean and rules.are_compact_dates(numbers := _numbers(column, how)[0]):
+        how, first = "compact dates", numbers.drop_nulls()[0]
+        rules.settle_wrong(numbers, _numbers(column, how)[0].is_null() & numbers.is_not_null(), "date", notices)
+        notice(f"Column {name!r}: read {first:.0f} as a date.", notices)
     if how == "categories":
         return _plan_categories(column, missing, notices)
     rules.notice_written(column, how, notices)
@@ -200,7 +204,7 @@ def _plan_numbers(column: pl.Series, how: str, missing: str) -> Plan:
         n_empty = numbers.null_count()
         if n_empty and n_empty == len(numbers):
             raise ValueError(f"column {numbers.name!r} is empty; pass {option('ignore', [numbers.name])}")
-        is_date = rules.is_dates(how) or isinstance(column.dtype, pl.Date | pl.Datetime)
+        is_date = rules.is_dates(how) or how == "compact dates" or isinstance(column.dtype, pl.Date | pl.Datetime)
         names.append(f"{numbers.name}{rules.SINCE_1970}" if is_date else numbers.name)
         flagged.append(missing == "fill" and rules.are_many_empty(n_empty, len(numbers)))
         if flagged[-1]:
@@ -272,6 +276,8 @@ def _numbers(column: pl.Series, how: str) -> list[pl.Series]:
         return [pl.Series(f"{column.name}_{place}", each).fill_nan(None) for place, each in enumerate(cells.T)]
     if how == "times":
         return [rules.as_seconds(column) / rules.SECONDS_PER_DAY]
+    if how == "compact dates":
+        return [rules.in_seconds(_numbers(column, "numbers")[0], "dates") / rules.SECONDS_PER_DAY]
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
         numbers = rules.text_numbers(column.cast(pl.String), how)
     else:

@@ -197,6 +197,7 @@ _ANY_DATE = "|".join([r"^\s*(?:\d{4}[-/.]|\d{1,2}\.)\d{1,2}[-/.]\d", *[*_PLAIN][
 _PHONE = r"^\+[\d ()/.-]{8,}$"  # +48 796 158 512
 _ANY_SLASHED = r"^\s*\d{1,2}[-/]\d{1,2}[-/]\d"
 COMPACT = (19000101, 21001231)  # dates as numbers, 20240531
+LEAST_DATES = 5  # different numbers that are dates, whatever their column is called
 UNIX = (3e8, 5e9)  # seconds from 1979 to 2128
 UNITS = ((1e17, 1e9, "nanoseconds"), (1e14, 1e6, "microseconds"), (1e11, 1e3, "milliseconds"))
 
@@ -350,6 +351,22 @@ def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:
         return as_seconds(text.str.replace(r"^(\d{8})(\d{4}|\d{6})$", "${1}T${2}").rename(numbers.name))
     factor = next((factor for _, factor, name in UNITS if name == unit), 1.0)
     return numbers.cast(pl.Float64) / factor
+
+
+def are_compact_dates(numbers: pl.Series) -> bool:
+    """Return whether numbers that are not called like codes are dates such as 20240531: several, and nearly all.
+
+    >>> import polars as pl
+    >>> days = [20240530, 20240531, 20240601, 20240602, 19870304]
+    >>> are_compact_dates(pl.Series("opened", days)), are_compact_dates(pl.Series("code", days))
+    (True, False)
+    >>> are_compact_dates(pl.Series("amount", [20240530, 20240573, 20241301, 20240600, 20240531]))
+    False
+    """
+    known = numbers.drop_nulls()
+    if known.n_unique() < LEAST_DATES or is_code_name(numbers.name) or number_unit(known) != "dates":
+        return False
+    return nearly_all(in_seconds(known, "dates").is_not_null())
 
 
 def date_pattern(column: pl.Series, order: str | None) -> str:
@@ -554,6 +571,27 @@ def _pattern(mark: str) -> str:
     return rf"^[+-]?\s?(?:{whole}(?:[{decimal}][0-9]*)?|[{decimal}][0-9]+)$"
 
 
+def groups_thousands(words: pl.Series, sign: str) -> bool:
+    """Return whether a sign that may be a decimal mark separates thousands, as in 950, 1.200 and 12.500.
+
+    All numbers that have it can be read so, and all others are below 1,000.
+
+    >>> import polars as pl
+    >>> columns = (["950", "1.200", "12.500"], ["1.200", "9.999"], ["950", "1.200", "7.5"], ["1500", "1.200", "9.999"])
+    >>> [groups_thousands(pl.Series(texts), ".") for texts in columns]
+    [True, False, False, False]
+    """
+    signed = words.str.contains(sign, literal=True)
+    return may_group_thousands(words, sign) and int(signed.sum()) > 1 and bool((words.filter(~signed) != "0").any())
+
+
+def may_group_thousands(words: pl.Series, sign: str) -> bool:
+    """Return whether a sign separates thousands if other numbers of the column are as these."""
+    signed = words.str.contains(sign, literal=True)
+    grouped = words.filter(signed).str.contains(rf"^[+-]?[1-9]\d{{0,2}}(?:\{sign}\d{{3}})+$")
+    return bool(signed.any() and grouped.all() and words.filter(~signed).str.contains(r"^[+-]?\d{1,3}$").all())
+
+
 def are_codes(words: pl.Series) -> bool:
     """Return whether texts are codes: all with the same number of digits, some of which begin with 0.
 
@@ -602,7 +640,7 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
     words, counts = known.unique(maintain_order=True), known.unique_counts()
     numbers = words.cast(pl.Float64, strict=False).is_not_null()
     if numbers.all():
-        return "numbers"
+        return "comma numbers" if groups_thousands(words, ".") else "numbers"
     if words.str.to_lowercase().is_in([*BOOLEANS]).all():
         return "booleans"
     if is_code_name(column.name) or words.str.contains(_PHONE).all() or are_codes(words.filter(numbers)):
@@ -622,7 +660,10 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
             return "categories"
     elif best in WRITTEN:
         both, commas = written["point numbers"] & written["comma numbers"], words.str.contains(",", literal=True)
-        if size["comma numbers"] == size["point numbers"] and (both & commas).any():
+        undecided = size["comma numbers"] == size["point numbers"]
+        if undecided and any(groups_thousands(plain.filter(both), sign) for sign in WRITTEN.values()):
+            best = "comma numbers" if groups_thousands(plain.filter(both), ".") else "point numbers"
+        elif undecided and (both & commas).any():
             doubtful = column.str.strip_chars().is_in(words.filter(both & commas).implode())
             raise ValueError(
                 f"{place(column, int(doubtful.arg_true()[0]))} has a comma that may stand for a decimal point or "
@@ -716,13 +757,18 @@ def _instead(name: str) -> str:
 
 
 def notice_written(column: pl.Series, kind: str, notices: list[str] | None) -> None:
-    """Say how numbers of a text column are read that are not written as programs write them."""
+    """Say how numbers of a text column are read that are not written as programs write them.
+
+    One with a point or a comma comes first, which may be a decimal mark or separate thousands.
+    """
     if kind in WRITTEN:
         words = filled(column)
-        words = words.filter(words.cast(pl.Float64, strict=False).is_null())
         numbers = as_numbers(words, WRITTEN[kind])
-        first = int(numbers.is_not_null().arg_true()[0])
-        notice(f"Column {column.name!r}: read {shortened(words[first])} as {numbers[first]:.12g}.", notices)
+        words = words.filter(numbers.is_not_null() & numbers.ne_missing(words.cast(pl.Float64, strict=False)))
+        marked = words.filter(words.str.contains("[.,]"))
+        first = (marked if len(marked) else words).head(1)
+        number = as_numbers(first, WRITTEN[kind])[0]
+        notice(f"Column {column.name!r}: read {shortened(first[0])} as {number:.12g}.", notices)
 
 
 def text_numbers(column: pl.Series, kind: str) -> pl.Series:

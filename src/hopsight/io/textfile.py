@@ -31,6 +31,7 @@ _BOMS = (
 )  # fmt: skip
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")
 _NUMBERS = re.compile(r"[\d\s]+")
+_QUOTED_LATE = re.compile(rb'(?m)(^|[,;|\t]) +(?=")')  # a, "b": the quotes belong to the cell all the same
 _SPACES, _PADDING = re.compile(rb"[ \t]+"), re.compile(rb"(?m)^ | (?=\r?$)")
 
 
@@ -136,6 +137,10 @@ def open_text(
             those = f"{plural(len(above), 'line')} above the table in {path.name}"
             notice(f"Left out {those}: {shortened(above[0].strip())}.", notices)
     rows = _rows(lines, separator)
+    if any(cell.startswith(" ") and cell.lstrip(" ").startswith('"') for row in rows for cell in row):
+        content = _QUOTED_LATE.sub(rb"\1", path.read_bytes() if content is None else content)
+        lines = [_QUOTED_LATE.sub(rb"\1", line.encode()).decode() for line in lines]
+        rows = _rows(lines, separator)
     if separator == " ":
         content = _single_spaces(path if content is None else content)
     if content is not None:

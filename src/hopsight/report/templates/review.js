@@ -96,7 +96,8 @@ function undo() {
     await refresh();
     if (location.hash !== `#n${place}`) history.pushState(null, "", `#n${place}`);
     await show(place);
-    tell(`Undone: ${state.shown.row.name} has no verdict of yours now.`);
+    const { name, verdict } = state.shown.row;
+    tell(verdict ? `Undone: ${name} is ${verdict} again.` : `Undone: ${name} has no verdict now.`);
   }, true);
 }
 
