@@ -135,7 +135,7 @@ def test_the_ranking_stays_if_labels_have_nothing_to_do_with_the_rows() -> None:
         assert np.unique(learned).size > truth.size // 2
         kept += int(found.kept[0])
         assert not found.kept[0] or np.array_equal(learned, score)
-    assert kept >= 4
+    assert kept >= 5
 
 
 def test_probabilities_are_about_as_often_right_as_they_say() -> None:

@@ -116,6 +116,7 @@ def _notice_left_out(graph: AttributedGraph, name: str, notices: list[str] | Non
         "which relation an edge belongs to": graph.edge_relation,
         "which attributes were derived from the edges": graph.derivation,
         "which cells were empty and filled in": graph.filled or None,
+        "in which currencies amounts are": None if graph.events is None else graph.events.currencies or None,
     }
     for what, value in kept.items():
         if value is not None:
