@@ -42,6 +42,7 @@ from hopsight.io.rules import (
     is_status_name,
     notice_ignored,
     notice_status,
+    notice_written,
     rows_ignored,
     settle,
     text_kind,
@@ -475,6 +476,7 @@ def _amount_form(table: Table, name: str) -> str:
     """Return how the amounts in a column are written; all rows decide whether 1.234 is more than a thousand."""
     column = table.read([name], text=())[name]
     holds = text_kind(column, []) if column.dtype == pl.String else PLAIN
+    notice_written(column, holds, None)
     return holds if holds in WRITTEN else PLAIN
 
 
