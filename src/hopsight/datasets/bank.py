@@ -167,6 +167,7 @@ def bank_tables(
     [('hub', 5), ('mule', 40), ('takeover', 15)]
     """
     check_count("n", n, low=200)
+    check_count("seed", seed, low=0)
     plan = _Plan(n, days, n_rings, ring_size, n_takeovers, n_hubs, passed_on)
     ledger = _Ledger(plan, np.random.default_rng(seed))
     for live in (_salaries, _rents, _clubs, _shops, _friends, _parties, _purchases):
