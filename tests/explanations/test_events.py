@@ -39,7 +39,7 @@ def burst(**changes: object) -> BurstFacts:
 def test_new_senders_within_days() -> None:
     assert said("burst", burst()) == (
         "37 new senders sent it 880 to 995 EUR within 6 days (2024-03-01 to 2024-03-06), 34,810 EUR in all; "
-        "nodes as active usually have 2.",
+        "nodes this active usually have 2.",
         "37 new senders, 34,810 EUR within 6 days",
     )
 
@@ -48,14 +48,14 @@ def test_new_receivers_in_a_night_are_dated_as_in_the_file() -> None:
     night = burst(direction="sent", n_new=12, n_events=12, first=MARCH + 7200, last=MARCH + 14_460, usual_new=0.6)
     assert said("burst", night, "%d.%m.%Y")[0] == (
         "It sent 880 to 995 EUR to 12 new receivers within 3 hours (01.03.2024 02:00 to 04:01), 34,810 EUR in all; "
-        "nodes as active usually have 1."
+        "nodes this active usually have 1."
     )
 
 
 def test_events_without_amounts_and_without_dates() -> None:
     bare = burst(n_new=3, sums=(), smallest=None, largest=None, first=7.0, last=9.5)
     assert said("burst", bare, None) == (
-        "It had 37 incoming events within 2.5 (7 to 9.5); nodes as active usually have 4.",
+        "It had 37 incoming events within 2.5 (7 to 9.5); nodes this active usually have 4.",
         "37 incoming events within 2.5",
     )
     assert said("burst", replace(bare, n_new=37, direction="sent"), None)[1] == "edges to 37 new partners within 2.5"
@@ -64,7 +64,7 @@ def test_events_without_amounts_and_without_dates() -> None:
 def test_amounts_of_two_currencies_are_two_sums_and_small_ones_keep_their_digits() -> None:
     both = burst(n_events=12, n_new=12, sums=((600.0, "EUR"), (96_000.0, "JPY")), smallest=None, largest=None)
     assert said("burst", both) == (
-        "12 new senders sent it 600 EUR and 96,000 JPY within 6 days (2024-03-01 to 2024-03-06); nodes as active "
+        "12 new senders sent it 600 EUR and 96,000 JPY within 6 days (2024-03-01 to 2024-03-06); nodes this active "
         "usually have 2.",
         "12 new senders, 600 EUR and 96,000 JPY within 6 days",
     )
@@ -163,7 +163,7 @@ def test_dates_without_an_hour_are_days() -> None:
     reason = flow_reason("burst", same, NAMES, days)
     assert (
         reason.sentence
-        == "3 new senders sent it 3,000 to 3,200 on 03/01/2024, 9,353 in all; nodes as active usually have 2."
+        == "3 new senders sent it 3,000 to 3,200 on 03/01/2024, 9,353 in all; nodes this active usually have 2."
     )
     assert reason.in_short == "3 new senders, 9,353 within a day"
     circle = CycleFacts(True, np.array([0, 1, 3, 0]), NOTHING, np.full(3, 50.0), MARCH, MARCH + DAY, None)

@@ -36,8 +36,8 @@ from hopsight.hcm.groups import Group
     [
         ("auto", 24, "24 nodes stand out (score above 3.5)."),
         ("auto", 1, "1 node stands out (score above 3.5)."),
-        ("auto", 0, "No node stands out from the bulk; the ranking says where to look first, and contamination=0.01 "
-         "flags the first 24."),
+        ("auto", 0, "No node stands out enough to be flagged (score above 3.5); the ranking says where to look first, "
+         "and contamination=0.01 flags the first 24."),
         (0.05, 120, "120 nodes flagged (score above 3.5): 5% of all, as asked."),
         (0.05, 121, "121 nodes flagged (score above 3.5): 5.04% of all, where 5% were asked for."),
         (0.05, 90, "90 nodes flagged (score above 3.5): 3.75% of all, where 5% were asked for; of nodes with equal "
@@ -62,8 +62,8 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
         ([0.9, 0.02, 0.02], "1 node flagged (probability of 50.0% or more), 3 without the labels. How many are "
          "false alarms is unknown: the labels are not a random sample (90% of them are anomalous, against an estimated "
          "31% of all nodes)."),
-        ([0.4, 0.2, 0.1], "No node is probable enough to be flagged (the largest probability is 40%), 3 "
-         "without the labels; contamination=0.01 flags the first one."),
+        ([0.4, 0.2, 0.1], "No node is probable enough to be flagged (the largest probability is 40%); 3 "
+         "were flagged without the labels; contamination=0.01 flags the first one."),
     ],
 )  # fmt: skip
 def test_only_labels_say_how_many_false_alarms_to_expect(probability: list[float], sentence: str) -> None:

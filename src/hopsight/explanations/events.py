@@ -204,7 +204,7 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
     count, usual = (facts.n_new, facts.usual_new) if new else (facts.n_events, facts.usual)
     usual = max(0, round(usual))
     # In a small graph the node may be the only one of its size.
-    usually = f"; nodes as active usually have {usual:,}" if usual < count else ""
+    usually = f"; nodes this active usually have {usual:,}" if usual < count else ""
     total = _totals(facts.sums)
     only = facts.sums[0][1] if facts.sums else None
     amount, known = total if facts.smallest is None else money(facts.smallest, facts.largest, currency=only), ""
@@ -244,17 +244,17 @@ def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar, circl
     within = "on the same day" if same_day else f"within {calendar.limit(facts.window)}"
     half = "on the same day" if calendar.whole_days and not facts.delay else f"within {calendar.length(facts.delay)}"
     when = calendar.span(facts.first, facts.last)
-    group = "" if circle is None else f"group {circle}, a circle: "
+    group = "" if circle is None else f"; group {circle}, a circle"
     if facts.share < MOST_PASSED:
         passed, usual = money(facts.passed), f"{facts.usual:.0%}" if facts.usual else "nothing"
         usually = f"; others usually pass on {usual}" if facts.usual < facts.share else ""
         sentence = f"It passed on {passed} of the {received} it received {within} ({when}){usually}."
-        return sentence, f"{group}passed on {passed} of {received} {within}{usually}"
+        return sentence, f"passed on {passed} of {received} {within}{usually}{group}"
     part = f"{min(facts.share, 0.99 if facts.passed < facts.received else 1.0):.0%}"  # 99.8% is not all
     soon = "" if half == within else f", half of that {half}"
     sentence = f"{part} of the {received} it received went out again {within}{soon} ({when})."
     in_time = "" if group and soon else f"{', half' if soon else ''} {half}"
-    return sentence, f"{group}{part} of {received} out again{in_time}"
+    return sentence, f"{part} of {received} out again{in_time}{group}"
 
 
 def _cycle(facts: CycleFacts, names: Any, calendar: Calendar) -> tuple[str, str]:

@@ -24,7 +24,7 @@ IntArray = NDArray[np.int64]
 WHAT = {
     "ring": "Its members look far apart, and yet their edges close triangles.",
     "lockstep": "Its members are near-copies of each other and densely tied.",
-    "cycle": "Its members passed similar amounts on to each other within days.",
+    "cycle": "Payments that soon went on lead from each member to all others and back.",
     "sharing": "Its members have in common what few others have.",
 }
 CALLED = {"ring": "a ring", "lockstep": "a lockstep group", "cycle": "a circle of payments", "sharing": "a group"}

@@ -384,7 +384,7 @@ class Explanation(Readable):
         raised = next((each for each in self.influences if each.effect > 0), None)
         if raised is not None and raised.feature != UNLABELED and not raised.feature.startswith("evidence of "):
             return _influence(raised, "node")
-        kinds = self.telling_kinds
+        kinds = sorted(self.telling_kinds, key=lambda kind: kind not in IN_WORDS)  # who did what says most
         found = (self._in_short(kind) for kind in (*kinds, *(["misfit"] if "misfit" not in kinds else [])))
         return next(filter(None, found), MEANINGS.get(self.decided_by or "", ""))
 
@@ -476,7 +476,11 @@ class Explanation(Readable):
         if self.flagged_from is None or self.probability is None:
             yield f"Score {number(self.score)} (flagged above {number(self.threshold)}); {edges}."
         else:
-            yield f"Probability {chance(self.probability)} (flagged from {self.flagged_from:.1%}); {edges}."
+            own = chance(self.probability)
+            if abs(self.probability - self.flagged_from) < 0.01:  # rounded to the side of the threshold that it is on
+                toward = math.ceil if self.flagged else math.floor
+                own = f"{toward(1000 * self.probability) / 10:.1f}%"
+            yield f"Probability {own} (flagged from {self.flagged_from:.1%}); {edges}."
         if self.evidence:
             shown = [each for each in self.evidence if each.strength >= NOTICEABLE or each.kind == self.decided_by]
             shown.sort(key=lambda each: -each.weight * each.strength * each.counts)

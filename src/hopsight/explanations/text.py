@@ -171,9 +171,11 @@ def flagged_sentence(
         n_first = math.ceil(FEW_FLAGGED * (n_nodes - 1))
         advice = f"{option('contamination', FEW_FLAGGED)} flags the first {'one' if n_first == 1 else f'{n_first:,}'}"
         if probability is None:
-            return f"No node stands out from the bulk; the ranking says where to look first, and {advice}."
+            least = f"No node stands out enough to be flagged ({limit})"
+            return f"{least}; the ranking says where to look first, and {advice}."
         most = chance(float(probability[shown].max()))
-        return f"No node is probable enough to be flagged (the largest probability is {most}){before}; {advice}."
+        were = f"{before.removeprefix(', ').replace(' without', ' were flagged without')}; " if before else ""
+        return f"No node is probable enough to be flagged (the largest probability is {most}); {were}{advice}."
     if probability is None:
         words = "stands out" if n_flagged == 1 else "stand out"
         return f"{plural(n_flagged, 'node')} {words} ({limit})."

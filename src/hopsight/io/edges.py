@@ -17,7 +17,7 @@ from hopsight.checks import Refusal, option, plural, shortened
 from hopsight.graph import AttributedGraph
 from hopsight.io import rules
 from hopsight.io.derive import DERIVE, IN_CURRENCY, Arcs, Derivation, EdgeRows, derive
-from hopsight.io.ids import PAIRS
+from hopsight.io.ids import PAIRS, forms_of, share_known
 from hopsight.io.nodes import NO_ATTRIBUTES, as_words, check_column, distinct
 from hopsight.io.notices import notice
 from hopsight.io.rules import (
@@ -48,6 +48,7 @@ WORDS = (
     ("zahler", "empfänger"), ("ordenante", "beneficiario"), ("remitente", "destinatario"), ("emisor", "receptor"),
     ("mittente", "destinatario"), ("ordinante", "beneficiario"), ("débiteur", "créditeur"),
     ("débiteur", "créancier"), ("émetteur", "destinataire"), ("expéditeur", "destinataire"),
+    ("origem", "destino"), ("origen", "destino"), ("opdrachtgever", "begunstigde"), ("debitada", "creditada"),
     ("pagador", "recebedor"), ("comprador", "vendedor"), ("acheteur", "vendeur"),
     ("remetente", "destinatário"), ("rekening", "tegenrekening"),
     ("отправитель", "получатель"), ("плательщик", "получатель"), ("付款", "收款"), ("转出", "转入"),
@@ -61,13 +62,22 @@ NO_ENDS = {
 ID_WORDS = {"id", "account", "iban", "address", "ip", "h", "host", "number", "acct", "user", "node", "账号", "口座"}
 MONEY = {
     "amount", "amt", "value", "price", "total", "sum", "betrag", "summe", "wert", "importe", "importo", "montant",
-    "monto", "valor", "valeur", "bedrag", "belopp", "beløb", "kwota", "tutar", "сумма", "金额", "金額", "금액",
+    "monto", "valor", "valeur", "bedrag", "belopp", "beløb", "kwota", "tutar", "umsatz", "gross", "brutto",
+    "сумма", "金额", "金額", "금액",
 }  # fmt: skip
 MEASURES = {  # of events, that nobody passes on
     "bytes", "octets", "packets", "pkts", "kb", "mb", "gb", "size", "length", "duration", "seconds", "minutes", "count",
     "calls", "messages", "distance", "quantity", "qty", "volume", "dauer", "größe", "durée", "taille", "duración",
 }  # fmt: skip
-SIDES = {"debit", "credit", "soll", "haben"}  # of an account: amounts in two columns
+SIDES = {  # of an account: amounts in two columns
+    "debit", "credit", "soll", "haben", "débit", "crédit", "débito", "crédito", "debito", "credito", "withdrawal",
+    "withdrawals", "deposit", "deposits",
+}  # fmt: skip
+WAYS = (  # values that say which way money went
+    {"af", "bij"}, {"dbit", "crdt"}, {"dr", "cr"}, {"d", "c"}, {"debit", "credit"}, {"in", "out"}, {"s", "h"},
+    {"soll", "haben"}, {"débit", "crédit"}, {"debet", "kredit"}, {"incoming", "outgoing"}, {"sent", "received"},
+    {"debito", "credito"}, {"débito", "crédito"}, {"d", "k"}, {"wn", "ma"},
+)  # fmt: skip
 CURRENCY_NAMES = ("currency", "ccy", "währung", "waehrung", "devise", "moneda", "valuta", "币种", "通貨")
 AMOUNTS = {
     *MONEY, *CURRENCY_NAMES, "quantity", "qty", "fee", "balance", "weight", "score", "rating", "count", "duration",
@@ -134,6 +144,8 @@ END_NAMES = (
     *PAIRS,
 )  # fmt: skip
 FEW_ROWS = 5  # below which a rule about values may hold by chance
+MOST_KNOWN = 0.5  # share of the values of a column that are ids of the node table
+SAME = 1.05  # pairs of values for each value of two columns that are two names of the same nodes
 SHARED = 0.3  # of the values of two columns of text, if they name the same nodes
 MOST_LOOKED_AT = 20  # columns whose values are looked at
 HARDLY_REPEATED = 0.9  # share of different values among the rows of a column that numbers them
@@ -146,7 +158,7 @@ def find_ends(
     target: str | None,
     sample: Sample | None = None,
     where: str = "",
-    joins: Callable[[], str] | None = None,
+    joins: Callable[[], pl.Series] | None = None,
 ) -> tuple[str, str]:
     """Return the names of the two columns of an edge list that hold the ends of an edge.
 
@@ -154,7 +166,8 @@ def find_ends(
     are called like the number, the date or the amount of an event or hold dates, amounts, one value or nothing, and
     for a second name of the first. Numbers of rows are no ends, and columns of text that share values come before
     others. ``sample`` returns some rows of some columns; ``where`` is the place of the table in a description of
-    several. A column that is called as the ids of the node table, which ``joins`` returns, is an end.
+    several. A column that is called as the ids of the node table, which ``joins`` returns, is an end, and so are the
+    only two that hold them.
 
     >>> find_ends(["amount", "Sender", "Receiver"], None, None)
     ('Sender', 'Receiver')
@@ -169,8 +182,11 @@ def find_ends(
         raise ValueError(f"an edge list needs two columns, but {found}")
     known = {normalized_name(name): name for name in reversed(names)}
     guess = next(((known[a], known[b]) for a, b in END_NAMES if a in known and b in known), None) or paired(names)
-    if guess is None:
-        guess = (source, target) if source is not None and target is not None else _first(names, sample, joins)
+    if source is None or target is None:
+        held = _holding(names, sample, joins)
+        if guess is None or (len(held) == 2 and not {*held}.intersection(guess)):
+            guess = (held[0], held[1]) if len(held) == 2 else _first(names, sample, joins)
+    guess = (source or "", target or "") if guess is None else guess
     if source is None:
         source = next(name for name in (*guess, *names) if name != target)
     if target is None:
@@ -186,7 +202,16 @@ def state_ends(ends: tuple[str, str], given: tuple[str | None, str | None], noti
         notice(f"Read edges from column {ends[0]!r} to column {ends[1]!r}.", notices)
 
 
-def _first(names: Sequence[str], sample: Sample | None, joins: Callable[[], str] | None) -> tuple[str, str]:
+def _holding(names: Sequence[str], sample: Sample | None, joins: Callable[[], pl.Series] | None) -> list[str]:
+    """Return the columns most of whose values are ids of the node table, where there is one."""
+    if sample is None or joins is None:
+        return []
+    likely = [name for name in names[:MOST_LOOKED_AT] if not (is_event_name(name) or is_amount_name(name))]
+    known = joins()
+    return [each.name for each in sample(likely) if share_known(forms_of(each, False), known) >= MOST_KNOWN]
+
+
+def _first(names: Sequence[str], sample: Sample | None, joins: Callable[[], pl.Series] | None) -> tuple[str, str]:
     """Return the first two columns that may hold node ids."""
     rows = None if sample is None else sample(names[:MOST_LOOKED_AT])
     if rows is not None and rows.height:
@@ -201,7 +226,7 @@ def _first(names: Sequence[str], sample: Sample | None, joins: Callable[[], str]
     if sample is None or rows is None or len(likely) < 2:
         return first[0], first[1]
     first = _without_row_numbers(first, rows, sample)
-    joined = None if joins is None else first_known(first, [normalized_name(joins())])
+    joined = None if joins is None else first_known(first, [normalized_name(joins().name)])
     if joined is not None:
         first = sorted((joined, next(name for name in first if name != joined)), key=first.index)
     return _apart(first, rows)
@@ -260,11 +285,11 @@ def _is_text(values: pl.Series) -> bool:
 
 
 def _say_the_same(one: pl.Series, other: pl.Series) -> bool:
-    """Return whether each value of a column goes with one value of another, as an account goes with its owner."""
-    n_values = one.n_unique()
-    if not 1 < n_values < len(one) or other.n_unique() != n_values or other.dtype.is_nested():
+    """Return whether nearly each value of a column goes with one value of another, as an account with its owner."""
+    fewer, more = sorted((one.n_unique(), 1 if other.dtype.is_nested() else other.n_unique()))
+    if not fewer > 1 or more == len(one):
         return False
-    return pl.DataFrame({"one": one, "other": other}).n_unique() == n_values
+    return pl.DataFrame({"one": one, "other": other}).n_unique() <= SAME * fewer
 
 
 def _shared(rows: pl.DataFrame, one: str, other: str) -> float:
@@ -366,12 +391,18 @@ class EdgeColumns:
         }
 
     @cached_property
+    def sides(self) -> list[str]:
+        """The two columns of amounts that left and reached an account; none if there are not two."""
+        found = [name for name in self.numbers if not SIDES.isdisjoint(normalized_name(name).split("_"))]
+        return found if len(found) == 2 and self.weight not in found else []
+
+    @cached_property
     def amount(self) -> str | None:
         """The column that says how much an event is about: one that is called so, or the weight of rows with a time.
 
         Few of its numbers are negative, and none of a weight, which has more different values than a rating.
         """
-        named = [name for name in self.numbers if is_money_name(name)]
+        named = [name for name in self.numbers if is_money_name(name) and name not in self.sides]
         named = sorted(named, key=lambda name: name != self.weight)
         weight = [self.weight] if self.weight is not None and self.time is not None else []
         return next((name for name in [*named, *weight] if _are_amounts(self.numbers[name], name)), None)
@@ -456,6 +487,12 @@ class EdgeColumns:
                 f"{'it counts' if one else 'they count'} in sums and means, but not in evidence from amounts and times"
             )
             notice(f"{what}: {said}.", notices)
+        for name, words in self.categories.items():
+            values = set(rules.filled(words).str.to_lowercase().unique())
+            if values in WAYS:
+                shown = " and ".join(map(repr, sorted(rules.filled(words).unique())[:2]))
+                what = f"Column {name!r} may say which way money went ({shown}), but every row counts as sent"
+                notice(f"{what} by its source; swap the ends of the others.", notices)
         if self.amount is None:
             self._notice_no_amount(given, notices)
         else:
@@ -464,15 +501,15 @@ class EdgeColumns:
     def _notice_no_amount(self, given: Collection[str | None], notices: list[str] | None) -> None:
         """Say why a column that is called like an amount is none, or which other column may be the weight."""
         names = [name for name in self.numbers if name not in given]
-        money = next(filter(is_money_name, names), None)
+        money = next((name for name in names if is_money_name(name) and name not in self.sides), None)
         measures = [name for name in names if normalized_name(name).split("_")[-1] in MEASURES]
         if money is not None:
             n_negative, n_known = int((self.numbers[money] < 0.0).sum()), self.numbers[money].count()
             why = f"{n_negative:,} of {n_known:,} are negative; if minus is the other direction, swap the ends instead"
             why = why if n_negative > MOST_NEGATIVE * n_known else "its numbers are all the same"
             notice(f"Column {money!r} is not used as the amount of each edge: {why}.", notices)
-        elif len(sides := [name for name in names if not SIDES.isdisjoint(normalized_name(name).split("_"))]) == 2:
-            one, other = map(repr, sides)
+        elif self.sides:
+            one, other = map(repr, self.sides)
             notice(f"Columns {one} and {other} are not used as amounts: write what each edge moved into one.", notices)
         elif self.weight is None and len(measures) == 1:
             weigh = f"pass {option('weight_column', measures[0])} to weigh edges by it"
@@ -509,6 +546,8 @@ def is_money_name(name: str) -> bool:
     """
     plain, *inside = re.split(r"[(\[]", name)
     words = normalized_name(plain).split("_")
+    if any(word in name for word in MONEY if not word.isascii() and not _LATIN.fullmatch(word)):  # without spaces
+        return True
     if words[0].upper() in rules.ISO_CURRENCIES:
         return len(words) == 1
     if any(map(rules.currency_in, inside)) and AMOUNTS.isdisjoint(words):
@@ -605,7 +644,7 @@ def _without_far_times(found: EdgeColumns, column: pl.Series, notices: list[str]
 
 def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     """Return the column with the times of edges: of dates, called so, or of UNIX seconds; None without any."""
-    moments = [name for name in names if not isinstance(frame[name].dtype, pl.Duration)]
+    moments = [name for name in names if not isinstance(frame[name].dtype, pl.Duration | pl.Time)]
     dated = [name for name in moments if rules.is_time(frame[name])]
     numeric = {name: figures for name in names if (figures := _figures(frame[name])) is not None}
     named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known([*numeric], TIME_NAMES)

@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
+from datetime import date, time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -356,7 +357,7 @@ def _excel(path: Path, table: str | None, notices: list[str] | None) -> pl.DataF
             name for name in sheets if book.load_sheet(name, header_row=None, n_rows=1).to_polars().height
         ] or sheets
     chosen = _chosen(sheets, table, path, "sheet")
-    frame: pl.DataFrame = book.load_sheet(chosen).to_polars()
+    frame = _with_clocks(book.load_sheet(chosen).to_polars())
     if not any(name.startswith("__UNNAMED__") for name in frame.columns[1:]):
         return frame
     first = book.load_sheet(chosen, header_row=None, n_rows=MOST_ABOVE + 1).to_polars()
@@ -368,8 +369,18 @@ def _excel(path: Path, table: str | None, notices: list[str] | None) -> pl.DataF
     title = [" ".join(row)[:LONGEST_TITLE] for row in rows if row]
     if title:
         notice(f"Left out {plural(len(title), 'row')} above the table in {path.name}: {shortened(title[0])}.", notices)
-    below: pl.DataFrame = book.load_sheet(chosen, header_row=above).to_polars()
-    return below
+    return _with_clocks(book.load_sheet(chosen, header_row=above).to_polars())
+
+
+def _with_clocks(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return times of day of a sheet, which arrive as times on the day before 1900, as times of day; days as dates."""
+    for each in frame:
+        if isinstance(each.dtype, pl.Datetime) and (known := each.drop_nulls()).len():
+            if (known.dt.date() < date(1900, 1, 1)).all():
+                frame = frame.with_columns(each.dt.time())
+            elif (known.dt.time() == time()).all():
+                frame = frame.with_columns(each.dt.date())
+    return frame
 
 
 def _duckdb(path: Path, table: str | None, query: str | None) -> pl.DataFrame:

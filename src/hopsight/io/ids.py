@@ -14,7 +14,19 @@ from hopsight.io.notices import notice
 from hopsight.io.rules import check_none, normalized_name
 from hopsight.system.lazy_polars import pl
 
-NO_IDS = ("", "nan", "null", "none", "n/a", "#n/a", "(null)", "\\n")  # what programs write where there is no id
+NO_IDS = (
+    "",
+    "-",
+    "--",
+    "nan",
+    "null",
+    "none",
+    "n/a",
+    "#n/a",
+    "(null)",
+    "\\n",
+)  # written where there is no id
+ROW = "hopsight_row"  # numbers the rows of a table before any is left out
 WHOLE = r"^([+-]?\d+)[.,]0?$"  # 5.0 and 5,0 are 5, in tables and in files of labels; 5.000 may be 5,000
 
 
@@ -57,23 +69,29 @@ def with_ids(
     A row without one, such as a total below a column, is left out with a notice, and so is one that repeats the header,
     as where two exports were joined. Ids in a table of ``ours`` are exact.
     """
-    if not ours and all(kind == pl.String for kind in frame.dtypes):
-        is_name = (pl.col(name).str.strip_chars() == name.strip() for name in frame.columns)
+    if not ours and all(kind == pl.String for name, kind in frame.schema.items() if name != ROW):
+        is_name = (pl.col(name).str.strip_chars() == name.strip() for name in frame.columns if name != ROW)
         again = frame.select(pl.all_horizontal(is_name)).to_series().fill_null(False)
         if again.any():
-            n_rows, first = int(again.sum()), int(again.arg_true()[0]) + 1
+            n_rows, first = int(again.sum()), _number(frame, again)
             notice(f"Left out {plural(n_rows, 'row')} like the header, first row {first} of the data.", notices)
             frame = frame.filter(~again)
     for column in (frame[name] for name in names if frame[name].dtype == pl.String):
-        if len(rounded := column.filter(column.str.contains(r"^\s*[0-9](?:[.,][0-9]+)?E\+[0-9]+\s*$"))):
+        if len(rounded := column.filter(column.str.contains(r"^\s*[0-9](?:[.,][0-9]+)?[Ee]\+[0-9]+\s*$"))):
             remedy = "which have lost digits in a spreadsheet; format the column as text there and export it again"
             notice(f"Column {column.name!r} has ids such as {shortened(rounded[0])}, {remedy}.", notices)
     frame = frame.with_columns(as_ids(frame[name], typed=typed, exact=ours) for name in names)
     lacking = frame.select(pl.any_horizontal(pl.col(name).is_null() for name in names)).to_series()
     if not lacking.any():
         return frame
-    notice_missing(int(lacking.sum()), int(lacking.arg_true()[0]), notices)
+    notice_missing(int(lacking.sum()), _number(frame, lacking) - 1, notices)
     return frame.filter(~lacking)
+
+
+def _number(frame: pl.DataFrame, chosen: pl.Series) -> int:
+    """Return the number of the first chosen row, from 1, among all rows of its table."""
+    first = int(chosen.arg_true()[0])
+    return int(frame[ROW][first]) if ROW in frame.columns else first + 1
 
 
 def notice_missing(n_rows: int, first: int, notices: list[str] | None) -> None:
@@ -83,9 +101,11 @@ def notice_missing(n_rows: int, first: int, notices: list[str] | None) -> None:
 
 def notice_alike(ids: pl.Series, notices: list[str] | None) -> None:
     """Say that some ids differ only in form and are different nodes all the same."""
-    for difference in _FORMS if ids.dtype == pl.String else ():
-        forms = _FORMS[difference](ids)
-        alike = forms.is_duplicated()
+    said = pl.repeat(False, len(ids), eager=True)
+    for difference, form in {**_FORMS, "how they are written": same_form}.items() if ids.dtype == pl.String else ():
+        forms = form(ids)
+        alike = forms.is_duplicated() & (~said if form is same_form else True)
+        said |= alike
         if alike.any():
             one, other = ids.filter(forms == forms.filter(alike)[0]).head(2)
             notice(
@@ -205,6 +225,19 @@ def same_form(ids: pl.Series) -> pl.Series:
     for plain in _FORMS.values():
         words = plain(words)
     return words
+
+
+def forms_of(column: pl.Series, typed: bool) -> pl.Series:
+    """Return the different ids in a column as text in one form; none if it cannot hold ids."""
+    try:
+        return same_form(as_ids(column, typed=typed).drop_nulls().unique()).unique()
+    except ValueError:
+        return pl.Series(column.name, [], dtype=pl.String)
+
+
+def share_known(values: pl.Series, known: pl.Series) -> float:
+    """Return the share of ids that are known."""
+    return float(values.is_in(known.implode()).mean() or 0.0)  # type: ignore[arg-type]
 
 
 def _without_decimals(words: pl.Series) -> pl.Series:

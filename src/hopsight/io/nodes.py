@@ -234,7 +234,9 @@ def _plan_categories(
     if n_empty:
         rules.check_missing(words.is_null(), name, missing)
         given = f"the category {MISSING_CATEGORY}" if own else "no category"
-        notice(f"Column {name!r}: gave {plural(n_empty, 'empty cell')} {given}.", notices)
+        notice(
+            f"Column {name!r}: {plural(n_empty, 'empty cell')} {'is' if n_empty == 1 else 'are'} in {given}.", notices
+        )
     values = sorted({*values, *own})
     return Plan(name, "categories", [f"{name}={value}" for value in values], values)
 

@@ -640,7 +640,13 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
     words, counts = known.unique(maintain_order=True), known.unique_counts()
     numbers = words.cast(pl.Float64, strict=False).is_not_null()
     if numbers.all():
-        return "comma numbers" if groups_thousands(words, ".") else "numbers"
+        if groups_thousands(words, "."):
+            return "comma numbers"
+        pointed = words.filter(words.str.contains(".", literal=True))
+        if len(pointed) > 1 and may_group_thousands(pointed, "."):
+            read = f"read {shortened(pointed[0])} as {float(pointed[0]):g}"
+            notice(f"Column {column.name!r}: {read}; if the point separates thousands, remove it.", notices)
+        return "numbers"
     if words.str.to_lowercase().is_in([*BOOLEANS]).all():
         return "booleans"
     if is_code_name(column.name) or words.str.contains(_PHONE).all() or are_codes(words.filter(numbers)):

@@ -43,7 +43,7 @@ def read_description(path: Path) -> Description:
     """Read a ``graph.toml``; files in it are relative to its folder."""
     with reading(path):
         try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
+            content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             quotes = "; write texts in quotes" if "Invalid value" in str(error) else ""
             raise ValueError(f"it is not a TOML file: {error}{quotes}") from None

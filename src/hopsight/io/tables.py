@@ -39,7 +39,7 @@ from hopsight.io.edges import (
     paired,
     state_ends,
 )
-from hopsight.io.frames import Table, open_table, write_frame
+from hopsight.io.frames import Table, frame_of, is_frame, open_table, write_frame
 from hopsight.io.ids import Sides
 from hopsight.io.nodes import (
     OWN_COLUMNS,
@@ -189,7 +189,7 @@ def read_tables(
     duplicates = "sum" if duplicates is None else duplicates
     check_choice("duplicates", duplicates, DUPLICATES)
     kinds = parse_derive(derive)
-    nodes = find_nodes(edges) if nodes is None else nodes
+    nodes = find_nodes(edges) if nodes is None else frame_of(nodes) if is_frame(nodes) else nodes  # read twice
     of_nodes = NodeTable(nodes, id_column, label, None, ignore, category, name_column, type_column)
     of_edges = EdgeTable(
         edges, source_column, target_column, weight=weight_column, time=time_column, ignore=ignore, category=category,
@@ -197,7 +197,7 @@ def read_tables(
     )  # fmt: skip
     if nodes is None:
         _check_without_nodes(of_nodes)
-    joins = None if nodes is None else partial(_id_name, of_nodes)
+    joins = None if nodes is None else partial(_known_ids, of_nodes)
     rows = Rows.read(of_edges, notices, learn_from=learn_from, joins=joins)
     sides = ids.as_sides(rows.ends, rows.names, bipartite, notices)
     if nodes is None:
@@ -318,11 +318,11 @@ class Rows:
         *,
         where: str = "",
         learn_from: str | None = None,
-        joins: Callable[[], str] | None = None,
+        joins: Callable[[], pl.Series] | None = None,
     ) -> Rows:
         """Read an edge table; ``where`` is its place in a description, and options of one alone name its columns.
 
-        If there is a node table beside it, ``joins`` returns the name of its ids.
+        If there is a node table beside it, ``joins`` returns its ids.
         """
         place, is_alone = resolve(given.file), joins is None
         with reading(place):
@@ -356,13 +356,15 @@ class Rows:
             columns = list(dict.fromkeys([*read, *compared]))
             frame = table.read(columns, text=[*names, *category, *aside, *compared])
             frame = frame if ours else _without_footer(frame, names, notices)
+            frame = frame.with_row_index(ids.ROW, 1)
             left_out: dict[str, int] = {}
-            frame = rules.without_ignored(frame, [*of_rows], left_out).select(read)
+            frame = rules.without_ignored(frame, [*of_rows], left_out).select(*read, ids.ROW)
             rules.notice_ignored(left_out, notices)
             for name in others:
                 rules.notice_status(frame[name], given.ignore, notices)
             frame = ids.with_ids(frame, names, typed=table.typed, ours=bool(ours), notices=notices)
-            _notice_copies(frame, [*others, *aside], notices)
+            frame = _without_copies(frame, [*others, *aside], notices)
+            frame = frame.drop(ids.ROW)
             known = frame[aside[0]] if aside else None
             ends = (frame[names[0]], frame[names[1]])
             if ours:
@@ -376,7 +378,6 @@ class Rows:
                 frame, others, weight_column=given.weight, time_column=given.time, category=category,
                 currency=given.currency, notices=notices,
             )  # fmt: skip
-            _notice_points(table, found.amount, notices)
         return cls(table.names, names, ends, found, known)
 
     def line(self, name: str, types: tuple[str, str]) -> str:
@@ -555,13 +556,13 @@ class Joins:
                 table = open_table(place, notices=[])
                 for name in dict.fromkeys([given.id or find_id(table.names, None), given.id or table.names[0]]):
                     check_column(f"nodes.{kind}.id", name, table.names)
-                    found.append((kind, _texts(table.read([name], text=[name])[name], table.typed)))
+                    found.append((kind, ids.forms_of(table.read([name], text=[name])[name], table.typed)))
         return found
 
     def _held(self, column: pl.Series, typed: bool = True) -> list[str]:
         """Return the types whose tables have most of the ids in a column."""
-        values = _texts(column, typed)
-        return list(dict.fromkeys(kind for kind, known in self._ids if _share(values, known) >= MOST))
+        values = ids.forms_of(column, typed)
+        return list(dict.fromkeys(kind for kind, known in self._ids if ids.share_known(values, known) >= MOST))
 
     def _type(self, column: str, wanted: str | None, held: Sequence[str] | None) -> str | None:
         """Return the type that a column is called after, or whose ids it holds; None if it is not clear or wanted."""
@@ -652,19 +653,6 @@ def _other_ends(names: Sequence[str], given: EdgeTable) -> list[tuple[str, str]]
     return [pair for pair in pairs if given.source in (None, pair[0]) and given.target in (None, pair[1])]
 
 
-def _texts(column: pl.Series, typed: bool) -> pl.Series:
-    """Return the different ids in a column as text in one form; none if it cannot hold ids."""
-    try:
-        return ids.same_form(ids.as_ids(column, typed=typed).drop_nulls().unique()).unique()
-    except ValueError:
-        return pl.Series([], dtype=pl.String)
-
-
-def _share(values: pl.Series, known: pl.Series) -> float:
-    """Return the share of ids that are known."""
-    return float(values.is_in(known.implode()).mean() or 0.0)  # type: ignore[arg-type]
-
-
 def write_tables(graph: AttributedGraph, path: Path, notices: list[str] | None = None) -> None:
     """Write the edge list to ``path`` and the node table beside it, ``x.csv`` and ``x.nodes.csv``."""
     names = distinct(graph.attribute_names, ("id", *OWN_COLUMNS))
@@ -716,9 +704,13 @@ def find_id(names: Sequence[str], id_column: str | None) -> str:
     return next((known[name] for name in ID_NAMES if name in known), names[0])
 
 
-def _id_name(given: NodeTable) -> str:
+def _known_ids(given: NodeTable) -> pl.Series:
+    """Return the ids of a node table as text in one form, named as their column."""
     with reading(place := resolve(given.file)):
-        return given.id or find_id(open_table(place, notices=[]).names, None)
+        table = open_table(place, notices=[])
+        name = given.id or find_id(table.names, None)
+        check_column("id_column", name, table.names)
+        return ids.forms_of(table.read([name], text=[name])[name], table.typed)
 
 
 def notice_unused(names: Sequence[str], notices: list[str] | None) -> None:
@@ -775,27 +767,22 @@ def _without_footer(rows: pl.DataFrame, ends: Sequence[str], notices: list[str] 
     return rows.head(-1)
 
 
-def _notice_points(table: Table, amount: str | None, notices: list[str] | None) -> None:
-    """Say that amounts such as 1.234 are read with three decimals, if all that have a point could be thousands."""
-    words = table.head([] if amount is None else [amount]).select(pl.col(pl.String)).get_columns()
-    known = [word.strip() for each in words for word in each.drop_nulls()]
-    has_commas = any("," in word for word in known)  # which make the points of this column separators
-    pointed = [word for word in known if "." in word and not has_commas]
-    if len(pointed) > 1 and all(re.fullmatch(r"-?[1-9]\d{0,2}\.\d{3}", word) for word in pointed):
-        read = f"read {pointed[0]!r} as {float(pointed[0]):g}"
-        notice(f"Column {amount!r}: {read}; if the point separates thousands, remove it.", notices)
-
-
-def _notice_copies(rows: pl.DataFrame, others: Sequence[str], notices: list[str] | None) -> None:
-    """Say how many rows of an edge table repeat another one in all columns; nobody pays twice under one number."""
+def _without_copies(rows: pl.DataFrame, others: Sequence[str], notices: list[str] | None) -> pl.DataFrame:
+    """Leave out rows that repeat another one in all columns if one of them numbers payments, or say that they count."""
     if not others or any(kind.is_nested() for kind in rows.dtypes):
-        return
-    copies = rows.select(~pl.struct(pl.all()).is_first_distinct()).to_series()
-    if copies.any():
-        first, n_copies = int(copies.arg_true()[0]) + 1, int(copies.sum())
-        those = "1 row is an exact copy" if n_copies == 1 else f"{n_copies:,} rows are exact copies"
-        where = f"first row {first:,} of the data"
-        notice(f"{those} of earlier rows, {where}, and counted again; remove what was not meant.", notices)
+        return rows
+    copies = rows.select(~pl.struct(pl.exclude(ids.ROW)).is_first_distinct()).to_series()
+    if not copies.any():
+        return rows
+    n_copies, kept = int(copies.sum()), rows.filter(~copies)
+    those = "1 row is an exact copy" if n_copies == 1 else f"{n_copies:,} rows are exact copies"
+    those += f" of earlier rows, first row {rows.filter(copies)[ids.ROW][0]:,} of the data"
+    numbered = next((name for name in others if rules.is_row_id_name(name) and kept[name].is_unique().all()), None)
+    if numbered is None:
+        notice(f"{those}, and counted again; remove what was not meant.", notices)
+        return rows
+    notice(f"{those}, with the same {numbered!r}: {'it is' if n_copies == 1 else 'they are'} left out.", notices)
+    return kept
 
 
 def _check_without_nodes(given: NodeTable) -> None:
@@ -815,8 +802,8 @@ def find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | N
     wanted = [ids.same_form(end.unique()) for end in ends]
 
     def share(name: str) -> float:
-        column = _texts(table.read([name], text=[name])[name], table.typed)
-        return max(_share(end, column) for end in wanted)
+        column = ids.forms_of(table.read([name], text=[name])[name], table.typed)
+        return max(ids.share_known(end, column) for end in wanted)
 
     if not wanted or share(called) >= MOST:
         return called

@@ -269,7 +269,7 @@ def in_order_of(
     plain = {each for name in names for each in (name, name.rpartition(", ")[0])}  # "born" of "born, days since 1970"
     coded |= {each for each in plain if f"{each}=(missing)" in wanted}
     shared = {name.rpartition(", ")[0] for name in (*names, *(left_out or ()))}  # "channel sent" of "…, share card"
-    spelled = {name.lower(): name for name in names if "=" in name}  # Oslo may be OSLO elsewhere
+    spelled = {name.lower(): name for name in names if "=" in name or SHARE in name}  # Oslo may be OSLO elsewhere
     missing: list[str] = []
     values: list[float] = []  # of columns that are the same everywhere
     for name in wanted:
@@ -305,12 +305,15 @@ def unseen_categories(wanted: Sequence[str], names: Sequence[str], attributes: A
 
     >>> unseen_categories(["city=Oslo", "city=Rome", "kind=a"], ["city=Bern", "kind=A"], np.array([[1, 0], [0, 1]]))
     {'city': (1, 'Bern')}
+    >>> unseen_categories(["channel sent, share card"], ["channel sent, share cash"], np.array([[0.5], [0.0]]))
+    {'channel sent': (1, 'cash')}
     """
     known = {name.lower() for name in wanted}
-    columns = {name.partition("=")[0].lower() for name in wanted if "=" in name}
+    parts = {name: name.partition(SHARE if SHARE in name else "=") for name in (*wanted, *names)}
+    columns = {parts[name][0].lower() for name in wanted if parts[name][1]}
     found: dict[str, tuple[int, str]] = {}
     for place, name in enumerate(names):
-        column, _, value = name.partition("=")
+        column, _, value = parts[name]
         if column.lower() in columns and name.lower() not in known and value != MISSING_CATEGORY:
             before, first = found.get(column, (0, value))
             found[column] = before + int((attributes[:, [place]] != 0).sum()), first

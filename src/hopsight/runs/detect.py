@@ -330,8 +330,8 @@ def _with_earlier(graph: AttributedGraph, path: Path) -> AttributedGraph:
     place = order[np.searchsorted(graph.node_hashes[order], before.node_hashes).clip(max=graph.n_nodes - 1)]
     place = np.where(graph.node_hashes[place] == before.node_hashes, place, -1)
     earlier = Events(earlier.source, earlier.target, time=earlier.time).within(place)
-    said = f"{plural(earlier.size, 'event')} of the fit before this file begins"
-    notice(f"Partners in the {said} are not new, and what recurs is no burst.", None)
+    said = f"{plural(earlier.size, 'event')} of the fit that precede this file"
+    notice(f"Partners in the {said} do not count as new, nor recurring payments as bursts.", None)
     return dataclasses.replace(graph, events=dataclasses.replace(now, earlier=earlier))
 
 

@@ -14,6 +14,7 @@ from hopsight.explanations import EdgeExplanation, Explainer, Explanation, Group
 from hopsight.explanations.explainer import near_names, no_node
 from hopsight.explanations.text import Readable, Table
 from hopsight.graph import AttributedGraph
+from hopsight.io.ids import same_form
 from hopsight.metrics import mid_ranks, ranking
 from hopsight.report.page import redacted, report
 from hopsight.runs.folder import KEY, OVER_TIME, REDACTED, adding, read_record
@@ -68,7 +69,10 @@ def open_run(folder: Path) -> tuple[Any, AttributedGraph]:
 
 
 def find_node(graph: AttributedGraph, text: str) -> Any:
-    """Return the node id that a text means: an id as in the graph or in ``scores.csv``, or the name of one node."""
+    """Return the node id that a text means: an id as in the graph or in ``scores.csv``, or the name of one node.
+
+    An id in another form, such as another case or with leading zeros, is meant if it is the only one of that form.
+    """
     text = text.strip()
     for written in dict.fromkeys((text, unguarded(text))):
         try:
@@ -77,7 +81,8 @@ def find_node(graph: AttributedGraph, text: str) -> Any:
             continue
     names = [str(name) for name in graph.node_ids.tolist()]
     titles = [] if graph.node_names is None else [str(name) for name in graph.node_names.tolist()]
-    same = [place for place, name in enumerate(names) if name.casefold() == text.casefold()]
+    form = same_form(pl.Series([text]))[0]
+    same = same_form(pl.Series(names, dtype=pl.String)).eq(form).arg_true().to_list()
     same = same or [place for place, name in enumerate(titles) if name.casefold() == text.casefold()]
     if len(same) == 1:
         return graph.node_ids[same[0]]

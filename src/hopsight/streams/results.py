@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import plural, shortened
+from hopsight.io.ids import same_form
 from hopsight.metrics import roc_auc
 from hopsight.report.pages import write_timeline
 from hopsight.runs.folder import ALERTS, RECORD, STATE, TRAJECTORIES, WINDOWS, WRITTEN, read_record, write_record
@@ -279,7 +280,11 @@ def explain_node(folder: Path, node: str) -> dict[str, Any]:
     files = [
         pl.read_csv(path, schema_overrides=schema, glob=False) for path in Journal(folder, state).paths(TRAJECTORIES)
     ]
-    rows = unguarded_text(pl.concat(files)).filter(pl.col("node") == node).sort("window")
+    every = unguarded_text(pl.concat(files))
+    names = every["node"].unique()
+    if node not in names:
+        node = next(iter(names.filter(same_form(names) == same_form(pl.Series([node]))[0]).sort()), node)
+    rows = every.filter(pl.col("node") == node).sort("window")
     if not rows.height:
         raise ValueError(f"node {shortened(node)} has no event in {folder}")
     total = node_totals(rows, None).row(0, named=True)

@@ -196,7 +196,8 @@ def watch(
             write_summary(folder, state, record | {"updated": now()}, request["top"])
         n_events, n_alerts, n_late = (last - first for last, first in zip(_counts(state), before, strict=True))
     if n_late:
-        show.say(f"{plural(n_late, 'event')} came late: such events count neither in bursts nor as new partners")
+        late = f"{plural(n_late, 'event')} came late, after newer ones of an earlier file"
+        show.say(f"{late}: such events count neither in bursts nor as new partners")
     return Watched(folder, n_events, n_alerts, n_late, repeated)
 
 

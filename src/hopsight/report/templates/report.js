@@ -147,7 +147,7 @@ function memberLinks([, , members, size]) {
 
 function groupIntro() {
   const rest = page.n_groups > page.groups.length ? ` The first ${whole(page.groups.length)} of ${whole(page.n_groups)} groups are listed; groups.csv has all of them.` : "";
-  return `A ring connects nodes that look far apart; a lockstep group connects near-copies; in a cycle, amounts went around; a sharing group has in common what few others have.${rest}`;
+  return `A ring connects nodes that look far apart; a lockstep group connects near-copies; in a cycle, payments that soon went on lead from each member to all others; a sharing group has in common what few others have.${rest}`;
 }
 
 function listIntro() {
