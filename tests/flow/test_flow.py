@@ -217,6 +217,10 @@ def test_amounts_just_below_a_limit_and_amounts_unlike_before_are_named() -> Non
     assert facts(bank(rents, 45), "amount", 0) is None
     few = [(10 + k, 0, 890.0 + 2.6 * k, 30.0 + k / 5.0) for k in range(30)]  # to 965.4: 7 of 30 within 5%, by chance
     assert facts(bank(few, 45), "amount", 0).n_near == 30
+    prices = [(10 + k, 0, 860.0 + 4.4 * k, 30.0 + k / 5.0) for k in range(30)]  # to 987.6
+    falling = [(50 + k, 0, 701.0 + 3.6 * k, 30.0 + k / 5.0) for k in range(40)]  # 40 more between 700 and 841.4
+    assert facts(bank(prices, 95), "amount", 0).n_near == 30
+    assert facts(bank([*prices, *falling], 95), "amount", 0) is None
     nine = flow_of(bank([(1, 30 + k, 9990.0 - 45.0 * k, 30.0 + k) for k in range(9)], 45))  # 9,630 to 9,990
     chance = ((1.0 + 10.0 / 6.0) / 11.0) ** 9  # one account near 10,000, in the narrowest band
     n_tried = 2 * 3 * 5  # ways, bands, and limits above the usual amount: 50, 100, 200, 500 and 10,000

@@ -41,17 +41,18 @@ def test_ids_that_a_spreadsheet_writes_with_a_decimal_comma_are_whole_numbers(tm
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_words_for_a_missing_id_are_no_node(tmp_path: Path, suffix: str) -> None:
-    words = ["a", "NaN", "null", "None", "N/A", "#N/A", "b", "NA", "nil"]
-    frame = pl.DataFrame({"source": words, "target": ["c"] * 9})
+    words = ["a", "NaN", "null", "None", "N/A", "#N/A", "b", "NA", "nil", "-"]
+    frame = pl.DataFrame({"source": words, "target": ["c"] * 10})
     path, notices = tmp_path / f"edges{suffix}", list[str]()
     (frame.write_csv if suffix == ".csv" else frame.write_parquet)(path)
     assert load(path, notices=notices).node_ids.tolist() == ["NA", "a", "b", "c", "nil"]
-    assert "Left out 5 rows without a node id, first row 2 of the data." in notices
+    assert "Left out 6 rows without a node id, first row 2 of the data." in notices
 
 
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
+        (["+49 22", "004922", "x"], "such as '+49 22' and '004922', differ only in how they are written"),
         (["K2", "k2", "x"], "2 node ids, such as 'K2' and 'k2', differ only in upper and lower case"),
         (["001", "1", "x"], "2 node ids, such as '001' and '1', differ only in leading zeros"),
         (["DE00 01", "DE0001", "x"], "such as 'DE00 01' and 'DE0001', differ only in spaces, commas, quotes or a plus"),
@@ -72,6 +73,9 @@ def test_ids_that_differ_only_in_form_are_named(ids: list[str], words: str) -> N
 def test_ids_that_a_spreadsheet_has_rounded_are_noticed(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("from,to\n1.23457E+11,7\n8,1.23458E+11\n")
     load(tmp_path / "edges.csv", notices=(notices := []))
+    (tmp_path / "lower.csv").write_text("from,to\n1.23457e+11,7\n8,9\n")
+    load(tmp_path / "lower.csv", notices=notices)
+    assert any(each.startswith("Column 'from' has ids such as '1.23457e+11', which have lost") for each in notices)
     assert any(each.startswith("Column 'to' has ids such as '1.23458E+11', which have lost digits") for each in notices)
 
 

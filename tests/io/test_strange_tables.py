@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from ipaddress import ip_address
 from pathlib import Path
@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import xlsxwriter
 
 from hopsight.graph import AttributedGraph
 from hopsight.loading import load
@@ -249,6 +250,57 @@ def test_quotes_after_a_space_belong_to_the_cell(tmp_path: Path, header: str) ->
     assert sorted(graph.node_ids.tolist()) == sorted(f"C{node}" for node in range(N_NODES))
     assert graph.events is not None and graph.events.amount is not None
     assert graph.events.amount.sum() == sum(a + 1.5 for a, b in PAIRS if a != b)
+
+
+OWNED = ("Conta Origem;Nome Origem;Conta Destino;Nome Destino", "Conta Debitada;Pagador;Conta Creditada;Recebedor")
+
+
+@pytest.mark.parametrize(
+    ("names", "alone"),
+    [*((names, True) for names in OWNED), *((names, False) for names in (*OWNED, "A;Cliente;B;Loja"))],
+)
+def test_accounts_are_ends_and_not_the_names_of_their_owners(tmp_path: Path, names: str, alone: bool) -> None:
+    owner = {node: f"Owner {node}" for node in range(N_NODES)}
+    rows = [f"{a:05};{owner[a]};{b:05};{owner[b]};{a + 1},50" for a, b in PAIRS]
+    (tmp_path / "edges.csv").write_text("\n".join([f"{names};Valor", *rows]) + "\n")
+    nodes = pl.DataFrame({"id": range(N_NODES), "age": range(20, 20 + N_NODES)})  # without leading zeros
+    graph = load(tmp_path / "edges.csv", nodes=None if alone else nodes, notices=[])
+    expected = [f"{node:05}" for node in range(N_NODES)] if alone else list(map(str, range(N_NODES)))
+    assert sorted(graph.node_ids.tolist()) == sorted(expected) and graph.known is None
+
+
+def test_times_of_day_in_a_workbook_are_added_to_its_dates(tmp_path: Path) -> None:
+    book = xlsxwriter.Workbook(tmp_path / "book.xlsx")
+    sheet, day = book.add_worksheet(), book.add_format({"num_format": "yyyy-mm-dd"})
+    clock = book.add_format({"num_format": "hh:mm"})
+    sheet.write_row(0, 0, ["from", "to", "amount", "Date", "Time"])
+    for row, (a, b) in enumerate(PAIRS, 1):
+        sheet.write_row(row, 0, [f"A{a}", f"A{b}", row])
+        sheet.write_datetime(row, 3, datetime(2024, 3, 1 + row % 20), day)
+        sheet.write_datetime(row, 4, time(row % 24, 30), clock)
+    book.close()
+    graph = load(tmp_path / "book.xlsx", notices=(notices := []))
+    assert "Added the time of day in column 'Time' to the date in column 'Date'." in notices
+    assert graph.events is not None and graph.events.time is not None
+    assert graph.events.time.min() == datetime(2024, 3, 1, 16, 30, tzinfo=UTC).timestamp()
+
+
+def test_a_column_that_says_which_way_money_went_is_named() -> None:
+    ways = ["Af" if row % 2 else "Bij" for row in range(N_ROWS)]
+    frame = pl.DataFrame({"Rekening": SOURCES, "Tegenrekening": TARGETS, "Af Bij": ways, "Bedrag": [1.5] * N_ROWS})
+    load(frame, notices=(notices := []))
+    assert any(each.startswith("Column 'Af Bij' may say which way money went ('Af' and 'Bij')") for each in notices)
+
+
+def test_copies_with_the_same_number_are_one_payment_and_rows_are_numbered_as_in_the_file(tmp_path: Path) -> None:
+    rows = [f"{row},A{a},A{b},{row + 1},{'bad' if row < 9 else 'ok'}" for row, (a, b) in enumerate(PAIRS)]
+    rows = [*rows, rows[20], rows[30], "99,A1,,7,ok"]
+    (tmp_path / "edges.csv").write_text("\n".join(["invoice_no,payer,payee,amount,status", *rows]) + "\n")
+    graph = load(tmp_path / "edges.csv", ignore=["status=bad"], notices=(notices := []))
+    said = "2 rows are exact copies of earlier rows, first row 49 of the data, with the same 'invoice_no': they are"
+    assert f"{said} left out." in notices
+    assert "Left out 1 row without a node id, first row 51 of the data." in notices
+    assert graph.events is not None and graph.events.size == sum(a != b for a, b in PAIRS[9:])
 
 
 @pytest.mark.parametrize("name", ["zeit", "created", "Buchungszeit", "hora", "booked"])

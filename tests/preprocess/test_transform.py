@@ -229,3 +229,9 @@ def test_summaries_that_a_shorter_record_leaves_out_are_what_they_would_be() -> 
         in_order_of(["when sent, share noon"], graph.attributes, graph.attribute_names, graph.left_out)
     with pytest.raises(ValueError, match="first 'price sent, mean': read it from tables with the same columns"):
         in_order_of(["age", "price sent, mean"], np.ones((2, 1)), ["age"])
+
+
+def test_a_value_of_events_in_another_case_is_the_same() -> None:
+    names = ["channel sent, share Batch", "channel sent, share APP"]
+    found = in_order_of(["channel sent, share app", "channel sent, share batch"], np.array([[0.25, 0.75]]), names)
+    assert found.tolist() == [[0.75, 0.25]]

@@ -52,6 +52,8 @@ def test_a_node_is_found_whatever_its_case_and_near_misses_are_suggested() -> No
     assert find_node(graph, "Bo") == "Bo"
     with pytest.raises(ValueError, match=r"there is no node 'bo' in this graph; did you mean Bo or BO\?$"):
         find_node(graph, "bo")
+    accounts = AttributedGraph.from_edges([0], [1], np.zeros((2, 1)), node_ids=np.array([53786, 81298]))
+    assert [find_node(accounts, text) for text in ("00053786", "81 298")] == [53786, 81298]
     with pytest.raises(ValueError, match=r"no node 'ada brg' in this graph; did you mean Ada Berg\?$"):
         find_node(graph, "ada brg")
     with pytest.raises(ValueError, match=r"no node 'berg' in this graph; did you mean Ada Berg\?$"):

@@ -78,6 +78,7 @@ def test_a_node_can_be_explained_later(finished: Path) -> None:
     assert (calm["alerts"], ", 0 alerts. In its strongest window, " in calm["summary"]) == ([], True)
     assert "no known path" in found["summary"]
     assert sum(row["events"] for row in found["windows"]) > 100
+    assert explain_node(finished, STRANGER.upper()) == explain_node(finished, STRANGER)
     with pytest.raises(ValueError, match="'nobody' has no event"):
         explain_node(finished, "nobody")
 

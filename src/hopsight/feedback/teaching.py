@@ -200,7 +200,7 @@ def in_words(learned: Learned, noun: str = "node") -> str:
         f"precision among the first {found['n_first']}: {found['precision']:.2f} ({found['precision_before']:.2f} "
         "before)."
     )
-    if found["roc_auc"] < found["roc_auc_before"]:
+    if round(found["roc_auc"], 2) < round(found["roc_auc_before"], 2):
         words += " The learned ranking is used all the same: so few labels may differ by chance."
     from_top = learned.before.mean() * np.sqrt(learned.before.size) > 3.0  # normal scores: their mean would be 0
     return f"{words} This holds for {noun}s like those judged." if from_top else words
