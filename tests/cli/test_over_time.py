@@ -46,6 +46,21 @@ def test_stream_then_watch_prints_alerts_as_json_lines(tmp_path: Path, capsys: p
     )
 
 
+def test_ids_in_another_form_are_named_within_a_file_and_in_a_later_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = toy_events()
+    frame[:1000].write_csv(tmp_path / "old.csv")
+    frame[1000:].with_columns(pl.col("source", "target").str.to_uppercase()).write_csv(tmp_path / "new.csv")
+    out = tmp_path / "run"
+    assert main(["stream", str(tmp_path / "old.csv"), "--ignore", "label", "--out", str(out)]) == 0
+    assert "differ only in" not in capsys.readouterr().err
+    assert main(["watch", str(out), str(tmp_path / "new.csv")]) == 0
+    assert "differ only in upper and lower case and are read as different nodes" in " ".join(
+        capsys.readouterr().err.split()
+    )
+
+
 def test_ids_cannot_control_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     frame = toy_events()
     hostile = frame.with_columns(pl.col("source", "target") + "\x9b31m\u202e")

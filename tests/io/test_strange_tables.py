@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -301,6 +302,51 @@ def test_copies_with_the_same_number_are_one_payment_and_rows_are_numbered_as_in
     assert f"{said} left out." in notices
     assert "Left out 1 row without a node id, first row 51 of the data." in notices
     assert graph.events is not None and graph.events.size == sum(a != b for a, b in PAIRS[9:])
+
+
+@pytest.mark.parametrize(
+    "names", [("fee_currency", "currency"), ("balance_currency", "amount_currency"), ("account_currency", "currency")]
+)
+def test_the_currency_of_amounts_is_not_that_of_fees(names: tuple[str, str]) -> None:
+    codes = ["EUR" if row % 3 else "GBP" for row in range(N_ROWS)]
+    columns: dict[str, list[Any]] = {
+        "fee": [0.5] * N_ROWS,
+        "fee_amount": [0.5, 0.7] * (N_ROWS // 2),
+        "amount": [5.0 + a for a in SOURCES],
+    }
+    frame = pl.DataFrame(
+        {"sender": SOURCES, "receiver": TARGETS, **columns, names[0]: ["USD"] * N_ROWS, names[1]: codes}
+    )
+    graph = load(frame, notices=(notices := []))
+    assert f"Read column {names[1]!r} as the currency of column 'amount'." in notices
+    assert graph.events is not None and set(graph.events.currencies) == {"EUR", "GBP"}
+
+
+def test_the_time_of_payments_is_not_when_an_account_was_opened() -> None:
+    opened = [date(2001 + a, 5, 4) for a in SOURCES]
+    paid = [date(2024, 3, 1) + timedelta(days=row) for row in range(N_ROWS)]
+    frame = pl.DataFrame({"sender": SOURCES, "account_opened": opened, "receiver": TARGETS, "paid_on": paid})
+    graph = load(frame, notices=(notices := []))
+    assert "Read column 'paid_on' as the time of each edge." in notices and graph.events is not None
+
+
+def test_dates_that_begin_with_a_year_of_two_digits_are_refused() -> None:
+    days = [f"24.05.{row % 30 + 1:02}" for row in range(N_ROWS)]
+    with pytest.raises(ValueError, match=r"'24\.05\.01' seems to begin with the year; write dates as 2024-05-31"):
+        load(pl.DataFrame({"from": SOURCES, "to": TARGETS, "amount": [1.5] * N_ROWS, "date": days}))
+
+
+def test_dates_as_serial_numbers_of_a_spreadsheet_are_named() -> None:
+    days = [45387 + 7 * row % 40 for row in range(N_ROWS)]
+    load(pl.DataFrame({"from": SOURCES, "to": TARGETS, "Booking date": days}), notices=(notices := []))
+    assert any(
+        each.startswith("The times in column 'Booking date', such as 45387, are plain numbers") for each in notices
+    )
+
+
+def test_numbers_of_transactions_are_no_ends() -> None:
+    frame = pl.DataFrame({"tran_id": range(1, N_ROWS + 1), "orig_acct": SOURCES, "bene_acct": TARGETS})
+    assert sorted(load(frame, notices=[]).node_ids.tolist()) == list(range(N_NODES))
 
 
 @pytest.mark.parametrize("name", ["zeit", "created", "Buchungszeit", "hora", "booked"])

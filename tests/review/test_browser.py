@@ -192,6 +192,7 @@ def test_everything_can_be_done_with_the_keyboard_alone(opened: Any, served: Ser
 
 
 def test_a_server_that_is_gone_is_said_and_nothing_is_called_saved(opened: Any, served: Served) -> None:
+    opened.wait_for_load_state("networkidle")
     opened.context.set_offline(True)
     opened.keyboard.press("a")
     says(opened, "Not saved yet")

@@ -171,8 +171,8 @@ def flagged_sentence(
         n_first = math.ceil(FEW_FLAGGED * (n_nodes - 1))
         advice = f"{option('contamination', FEW_FLAGGED)} flags the first {'one' if n_first == 1 else f'{n_first:,}'}"
         if probability is None:
-            least = f"No node stands out enough to be flagged ({limit})"
-            return f"{least}; the ranking says where to look first, and {advice}."
+            none = f"No node stands out enough to be flagged ({limit})"
+            return f"{none}; the ranking says where to look first, and {advice}."
         most = chance(float(probability[shown].max()))
         were = f"{before.removeprefix(', ').replace(' without', ' were flagged without')}; " if before else ""
         return f"No node is probable enough to be flagged (the largest probability is {most}); {were}{advice}."

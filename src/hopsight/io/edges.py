@@ -78,6 +78,8 @@ WAYS = (  # values that say which way money went
     {"soll", "haben"}, {"débit", "crédit"}, {"debet", "kredit"}, {"incoming", "outgoing"}, {"sent", "received"},
     {"debito", "credito"}, {"débito", "crédito"}, {"d", "k"}, {"wn", "ma"},
 )  # fmt: skip
+SECONDARY = {"fee", "fees", "tax", "vat", "charge", "commission", "discount", "original", "balance", "tip"}
+LATER = re.compile("open|birth|due|expir|valid|since|regist|joined|created|eröffn|fällig|geburt|naiss|nasc|nacim")
 CURRENCY_NAMES = ("currency", "ccy", "währung", "waehrung", "devise", "moneda", "valuta", "币种", "通貨")
 AMOUNTS = {
     *MONEY, *CURRENCY_NAMES, "quantity", "qty", "fee", "balance", "weight", "score", "rating", "count", "duration",
@@ -140,7 +142,7 @@ END_NAMES = (
     ("source_node", "target_node"), ("payer", "payee"), ("payer_id", "payee_id"), ("buyer", "seller"),
     ("buyer_id", "seller_id"), ("origin", "destination"), ("orig", "dest"), ("name_orig", "name_dest"),
     ("rater", "ratee"), ("caller", "callee"), ("giver", "taker"), ("follower", "followee"),
-    ("auftraggeber", "empfänger"), ("absender", "empfänger"), ("i", "j"),
+    ("auftraggeber", "empfänger"), ("absender", "empfänger"), ("konto", "gegenkonto"), ("i", "j"),
     *PAIRS,
 )  # fmt: skip
 FEW_ROWS = 5  # below which a rule about values may hold by chance
@@ -403,7 +405,7 @@ class EdgeColumns:
         Few of its numbers are negative, and none of a weight, which has more different values than a rating.
         """
         named = [name for name in self.numbers if is_money_name(name) and name not in self.sides]
-        named = sorted(named, key=lambda name: name != self.weight)
+        named = sorted(named, key=lambda name: (name != self.weight, *_secondary(name)))
         weight = [self.weight] if self.weight is not None and self.time is not None else []
         return next((name for name in [*named, *weight] if _are_amounts(self.numbers[name], name)), None)
 
@@ -430,7 +432,12 @@ class EdgeColumns:
         """The column that says in which currency the amounts are: called so, or with codes of currencies only."""
         named = [name for name, words in self.categories.items() if _are_called_currencies(name, words)]
         coded = (name for name, words in self.categories.items() if rules.are_currencies(words))
-        return next(iter(named), None) or next(coded, None)
+        return min(named, key=self._far_from_amount, default=None) or next(coded, None)
+
+    def _far_from_amount(self, name: str) -> tuple[bool, ...]:
+        """Return how unlikely a column called like a currency is to be that of the amounts, not that of a fee."""
+        words = normalized_name(name).split("_")
+        return (_secondary(name)[0], {*words}.isdisjoint(normalized_name(self.amount or "").split("_")), len(words) > 1)
 
     @cached_property
     def _currencies(self) -> pl.Series:
@@ -517,6 +524,8 @@ class EdgeColumns:
 
     def _notice_currencies(self, amount: str, notices: list[str] | None) -> None:
         """Say what several currencies mean, and which one counts where a column, a name and cells differ."""
+        if sum(_are_called_currencies(name, words) for name, words in self.categories.items()) > 1:
+            notice(f"Read column {self.currency!r} as the currency of column {amount!r}.", notices)
         codes = sorted({*self._currencies}) if self.currency is not None else []
         if len(codes) > 1:
             shown = ", ".join(code or "none" for code in codes[:4]) + (", …" if len(codes) > 4 else "")
@@ -553,6 +562,16 @@ def is_money_name(name: str) -> bool:
     if any(map(rules.currency_in, inside)) and AMOUNTS.isdisjoint(words):
         return True
     return words[-1] in MONEY or (words[0] in MONEY and not AMOUNTS.intersection(words[1:]))
+
+
+def _secondary(name: str) -> tuple[bool, bool]:
+    """Return whether amounts are those of a fee or the like, and whether their name has other words.
+
+    >>> sorted(["fee_amount", "base_amt", "amount"], key=_secondary)
+    ['amount', 'base_amt', 'fee_amount']
+    """
+    words = normalized_name(name).split("_")
+    return not SECONDARY.isdisjoint(words), len(words) > 1
 
 
 def is_currency_name(name: str) -> bool:
@@ -647,6 +666,7 @@ def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     moments = [name for name in names if not isinstance(frame[name].dtype, pl.Duration | pl.Time)]
     dated = [name for name in moments if rules.is_time(frame[name])]
     numeric = {name: figures for name in names if (figures := _figures(frame[name])) is not None}
+    dated = sorted(dated, key=lambda name: LATER.search(name.lower()) is not None)  # of an account, or not yet
     named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known([*numeric], TIME_NAMES)
     return named or next((name for name, figures in numeric.items() if _is_unix_time(figures)), None)
 
@@ -763,6 +783,8 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
     elif kind.is_numeric() and _is_unix_time(column):
         _put_times(column, found, notices)
     elif kind == pl.Boolean or kind.is_numeric():
+        if re.search(r"date|datum|fecha", name.lower()):
+            rules.notice_plain(column, notices)
         found.numbers[name] = _finite(column.cast(pl.Float64))
     elif kind in (pl.Categorical, pl.Enum, pl.String):
         column = column.cast(pl.String)

@@ -52,7 +52,7 @@ _ROW_ID = re.compile(
     r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|mid|tid|txid|msgid|key|no|ref|reference)|.+_number|\w*(nr|nummer)"
 )
 _EVENTS = (
-    r"(booking|transaction|trans|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|reference|ref"
+    r"(booking|transaction|trans|tran|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|reference|ref"
     r"|receipt|voucher|beleg|buchungs?|rechnungs?|transaktions?|vorgangs?|auftrags?|zahlungs?"
     r"|pedido|factura|facture|fattura|fatura|commande|orden|ordine|transacci[oó]n|transa[cç][aã]o|pi[eè]ce)"
 )
@@ -681,7 +681,7 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
                 f"column {name!r} has amounts in different currencies ({', '.join(units)}); convert them to one, or "
                 f"pass {instead}"
             )
-    elif best in SLASHED and _years_first(words.filter(fits[best])):
+    elif is_dates(best) and _years_first(words.filter(fits[best])):
         raise ValueError(
             f"column {name!r}: {shortened(words.filter(fits[best])[0])} seems to begin with the year; write dates as "
             f"2024-05-31, or pass {instead}"
@@ -707,12 +707,14 @@ def _years_first(words: pl.Series) -> bool:
     """Return whether the last of three numbers of two digits differs more often than the first, as a day does.
 
     >>> import polars as pl
-    >>> [_years_first(pl.Series([text % day for day in range(10, 30)])) for text in ("24/05/%d", "%d/05/24")]
-    [True, False]
+    >>> forms = ("24/05/%d", "%d/05/24", "24.05.%d", "%d.05.24")
+    >>> [_years_first(pl.Series([text % day for day in range(10, 30)])) for text in forms]
+    [True, False, True, False]
     """
-    parts = words.str.extract_groups(r"^\s*(\d\d)/(\d\d)/(\d\d)\b").struct.unnest()
+    parts = words.str.extract_groups(r"^\s*(\d\d)[/.](\d\d)[/.](\d\d)\b").struct.unnest()
     first, _, last = (part.drop_nulls().n_unique() for part in parts)
-    return nearly_all(parts.to_series(0).is_not_null()) and last > max(3, 2 * first)
+    may_be_days = nearly_all(parts.to_series(2).cast(pl.Int64).is_between(1, 31).fill_null(False))
+    return may_be_days and last > max(3, 2 * first)
 
 
 def _in_different_forms(name: str, words: pl.Series, dates: Mapping[Any, pl.Series]) -> ValueError:

@@ -330,6 +330,9 @@ def _with_earlier(graph: AttributedGraph, path: Path) -> AttributedGraph:
     place = order[np.searchsorted(graph.node_hashes[order], before.node_hashes).clip(max=graph.n_nodes - 1)]
     place = np.where(graph.node_hashes[place] == before.node_hashes, place, -1)
     earlier = Events(earlier.source, earlier.target, time=earlier.time).within(place)
+    if not earlier.size:
+        notice("No id of this file is in earlier events of the fit: partners are new where they first occur.", None)
+        return graph
     said = f"{plural(earlier.size, 'event')} of the fit that precede this file"
     notice(f"Partners in the {said} do not count as new, nor recurring payments as bursts.", None)
     return dataclasses.replace(graph, events=dataclasses.replace(now, earlier=earlier))

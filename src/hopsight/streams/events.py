@@ -121,6 +121,11 @@ class SortedEvents:
     columns: Columns  # as they were found
     kinds: Any  # types of the ids, by column
 
+    def ends(self) -> list[pl.Series]:
+        """Return the different ids of both ends."""
+        rows = pl.scan_parquet(self.path, glob=False)
+        return [rows.select(pl.col(end).unique()).collect()[end] for end in ("source", "target")]
+
     def chunks(self, done: int = 0) -> Iterator[pl.DataFrame]:
         """Yield the events from number ``done`` on."""
         rows = pl.scan_parquet(self.path, glob=False)
@@ -496,8 +501,7 @@ def _key(name: str) -> int:
 
 def joining_column(path: Path, events: SortedEvents) -> str:
     """Return the column of a node table with the ids of the events, as ``detect`` finds it, and say how many it has."""
-    rows = pl.scan_parquet(events.path, glob=False)
-    ends = [rows.select(pl.col(end).unique()).collect()[end] for end in ("source", "target")]
+    ends = events.ends()
     with reading(path):
         table = open_table(path, notices=[])
         name = find_joining(table, ends, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 from hopsight.checks import check_count, check_positive, plural
 from hopsight.io.frames import open_table
+from hopsight.io.ids import notice_alike
 from hopsight.io.notices import collected
 from hopsight.io.sources import Address, check_file, naming, reading, resolve
 from hopsight.runs.console import Progress
@@ -118,6 +119,7 @@ def stream(request: StreamRequest, folder: Path, *, progress: Progress | None = 
         }  # fmt: skip
         with stages.stage("load"):
             events = stack.enter_context(sorted_events(source, request.columns, claimed.staging))
+            _notice_alike(events.ends())
             if request.nodes is not None:
                 found = dataclasses.replace(events.columns, node_id=joining_column(Path(request.nodes), events))
                 request = dataclasses.replace(request, columns=found)
@@ -186,6 +188,7 @@ def watch(
                     f"{name} was changed since hopsight wrote it: it is left as it is, and new rows go to another file"
                 )
             if events is not None:
+                _notice_alike([*events.ends(), scores_so_far(state)["node"]])
                 _continue(state, journal, events, digest, show, attributes, tell=tell)
             elif tell is not None and digest == state.notes["pieces"][-1]:
                 _tell_again(folder, state, tell)
@@ -229,6 +232,11 @@ def digest_of(source: Path | Address) -> str:
         return checksum(source)
     parts = "".join(digest_of(path) for path in source.paths) + json.dumps(dict(source.options))
     return hashlib.sha256(parts.encode()).hexdigest()
+
+
+def _notice_alike(ends: Sequence[pl.Series]) -> None:
+    """Say that ids of events, or of earlier ones, differ only in form."""
+    notice_alike(pl.concat([each.cast(pl.String).alias("id") for each in ends]).unique().sort(), None)
 
 
 def _usual_window(events: SortedEvents) -> str:
