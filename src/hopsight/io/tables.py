@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -197,7 +197,7 @@ def read_tables(
     )  # fmt: skip
     if nodes is None:
         _check_without_nodes(of_nodes)
-    joins = None if nodes is None else partial(_known_ids, of_nodes)
+    joins = None if nodes is None else cache(partial(_known_ids, of_nodes))
     rows = Rows.read(of_edges, notices, learn_from=learn_from, joins=joins)
     sides = ids.as_sides(rows.ends, rows.names, bipartite, notices)
     if nodes is None:
