@@ -14,18 +14,7 @@ from hopsight.io.notices import notice
 from hopsight.io.rules import check_none, normalized_name
 from hopsight.system.lazy_polars import pl
 
-NO_IDS = (
-    "",
-    "-",
-    "--",
-    "nan",
-    "null",
-    "none",
-    "n/a",
-    "#n/a",
-    "(null)",
-    "\\n",
-)  # written where there is no id
+NO_IDS = ("", "-", "--", "nan", "null", "none", "n/a", "#n/a", "(null)", "\\n")  # where there is no id
 ROW = "hopsight_row"  # numbers the rows of a table before any is left out
 WHOLE = r"^([+-]?\d+)[.,]0?$"  # 5.0 and 5,0 are 5, in tables and in files of labels; 5.000 may be 5,000
 
