@@ -103,8 +103,11 @@ def killed_writers(folder: Path, kills: int) -> None:
     for attempt in range(kills):
         writers = [
             subprocess.Popen(
-                [sys.executable, "-c", WRITER, str(place), who, str(attempt)], stdout=subprocess.PIPE, text=True
-            )
+                [sys.executable, "-c", WRITER, str(place), who, str(attempt)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )  # fmt: skip
             for who in ("ann", "bob")
         ]
         for writer in writers:
@@ -116,6 +119,9 @@ def killed_writers(folder: Path, kills: int) -> None:
             confirmed += [line.strip() for line in writer.stdout if line.endswith("\n")]
             writer.wait()
             writer.stdout.close()
+            assert writer.stderr is not None
+            assert all(confirmed), writer.stderr.read()
+            writer.stderr.close()
     rows = {f"{row.request} {row.number}" for row in Store(place, "g").rows()}
     assert len(confirmed) >= 10 * kills
     assert set(confirmed) <= rows

@@ -14,6 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from hopsight.checks import check_choice
@@ -123,14 +124,27 @@ class Store:
         address = f"{self.path.absolute().as_uri()}?mode={mode}"
         try:
             with closing(sqlite3.connect(address, timeout=WAIT, isolation_level=None, uri=True)) as connection:
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = FULL")
-                connection.execute("PRAGMA foreign_keys = ON")
-                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                _begin(connection, write)
                 yield connection
                 connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise OSError(None, f"cannot keep verdicts ({error})", str(self.path)) from error
+
+
+def _begin(connection: Any, write: bool) -> None:
+    """Begin a transaction; where SQLite does not wait by itself, as while another process recovers its log, wait."""
+    begun = monotonic()
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or monotonic() > begun + WAIT:
+                raise
+            sleep(0.05)
 
 
 def current(rows: Sequence[Decision]) -> dict[str, Decision]:
