@@ -107,7 +107,7 @@ def killed_writers(folder: Path, kills: int) -> None:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
-            )  # fmt: skip
+            )
             for who in ("ann", "bob")
         ]
         for writer in writers:
