@@ -325,12 +325,12 @@ def _with_earlier(graph: AttributedGraph, path: Path) -> AttributedGraph:
     if before is None or before.events is None or before.events.time is None:
         notice("A partner is called new where it first occurs in this file: the model does not keep events.", None)
         return graph
-    earlier = before.events.rows(before.events.time < np.nanmin(now.time, initial=np.inf))
+    known = before.events.rows(before.events.time < np.nanmin(now.time, initial=np.inf))
     order = np.argsort(graph.node_hashes)
     place = order[np.searchsorted(graph.node_hashes[order], before.node_hashes).clip(max=graph.n_nodes - 1)]
     place = np.where(graph.node_hashes[place] == before.node_hashes, place, -1)
-    earlier = Events(earlier.source, earlier.target, time=earlier.time).within(place)
-    if not earlier.size:
+    earlier = Events(known.source, known.target, time=known.time).within(place)
+    if known.size and not earlier.size:
         notice("No id of this file is in earlier events of the fit: partners are new where they first occur.", None)
         return graph
     said = f"{plural(earlier.size, 'event')} of the fit that precede this file"
