@@ -164,9 +164,10 @@ def flagged_sentence(
         return f"{start}: {real}{'; of nodes with equal scores all are flagged or none' if tied else ''}."
     if share != "auto":
         return f"{start}."
-    probability, before = getattr(model, "probability_", None), ""
+    probability, before, were = getattr(model, "probability_", None), "", ""
     if hasattr(model, "before_"):
-        before = f", {int(model.before_['label_'][shown].sum()):,} without the labels"
+        n_before = int(model.before_["label_"][shown].sum())
+        before, were = f", {n_before:,} without the labels", f"{n_before:,} were flagged without the labels; "
     if n_flagged == 0:
         n_first = math.ceil(FEW_FLAGGED * (n_nodes - 1))
         advice = f"{option('contamination', FEW_FLAGGED)} flags the first {'one' if n_first == 1 else f'{n_first:,}'}"
@@ -174,7 +175,6 @@ def flagged_sentence(
             none = f"No node stands out enough to be flagged ({limit})"
             return f"{none}; the ranking says where to look first, and {advice}."
         most = chance(float(probability[shown].max()))
-        were = f"{before.removeprefix(', ').replace(' without', ' were flagged without')}; " if before else ""
         return f"No node is probable enough to be flagged (the largest probability is {most}); {were}{advice}."
     if probability is None:
         words = "stands out" if n_flagged == 1 else "stand out"

@@ -430,9 +430,12 @@ class EdgeColumns:
     @cached_property
     def currency(self) -> str | None:
         """The column that says in which currency the amounts are: called so, or with codes of currencies only."""
-        named = [name for name, words in self.categories.items() if _are_called_currencies(name, words)]
         coded = (name for name, words in self.categories.items() if rules.are_currencies(words))
-        return min(named, key=self._far_from_amount, default=None) or next(coded, None)
+        return min(self._called_currencies, key=self._far_from_amount, default=None) or next(coded, None)
+
+    @cached_property
+    def _called_currencies(self) -> list[str]:
+        return [name for name, words in self.categories.items() if _are_called_currencies(name, words)]
 
     def _far_from_amount(self, name: str) -> tuple[bool, ...]:
         """Return how unlikely a column called like a currency is to be that of the amounts, not that of a fee."""
@@ -524,7 +527,7 @@ class EdgeColumns:
 
     def _notice_currencies(self, amount: str, notices: list[str] | None) -> None:
         """Say what several currencies mean, and which one counts where a column, a name and cells differ."""
-        if sum(_are_called_currencies(name, words) for name, words in self.categories.items()) > 1:
+        if len(self._called_currencies) > 1:
             notice(f"Read column {self.currency!r} as the currency of column {amount!r}.", notices)
         codes = sorted({*self._currencies}) if self.currency is not None else []
         if len(codes) > 1:

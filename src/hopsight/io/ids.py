@@ -229,6 +229,15 @@ def share_known(values: pl.Series, known: pl.Series) -> float:
     return float(values.is_in(known.implode()).mean() or 0.0)  # type: ignore[arg-type]
 
 
+def are_forms_of(values: pl.Series, text: str) -> pl.Series:
+    """Return which ids are a text in another form.
+
+    >>> are_forms_of(pl.Series(["7", "AB-1", "ab_01"]), "ab-1").to_list()
+    [False, True, True]
+    """
+    return same_form(values) == same_form(pl.Series([text]))[0]
+
+
 def _without_decimals(words: pl.Series) -> pl.Series:
     return words.str.replace(WHOLE, "$1") if words.str.contains("[.,]").any() else words
 

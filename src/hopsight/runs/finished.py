@@ -14,7 +14,7 @@ from hopsight.explanations import EdgeExplanation, Explainer, Explanation, Group
 from hopsight.explanations.explainer import near_names, no_node
 from hopsight.explanations.text import Readable, Table
 from hopsight.graph import AttributedGraph
-from hopsight.io.ids import same_form
+from hopsight.io.ids import are_forms_of
 from hopsight.metrics import mid_ranks, ranking
 from hopsight.report.page import redacted, report
 from hopsight.runs.folder import KEY, OVER_TIME, REDACTED, adding, read_record
@@ -81,8 +81,7 @@ def find_node(graph: AttributedGraph, text: str) -> Any:
             continue
     names = [str(name) for name in graph.node_ids.tolist()]
     titles = [] if graph.node_names is None else [str(name) for name in graph.node_names.tolist()]
-    form = same_form(pl.Series([text]))[0]
-    same = same_form(pl.Series(names, dtype=pl.String)).eq(form).arg_true().to_list()
+    same = are_forms_of(pl.Series(names, dtype=pl.String), text).arg_true().to_list()
     same = same or [place for place, name in enumerate(titles) if name.casefold() == text.casefold()]
     if len(same) == 1:
         return graph.node_ids[same[0]]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import plural, shortened
-from hopsight.io.ids import same_form
+from hopsight.io.ids import are_forms_of
 from hopsight.metrics import roc_auc
 from hopsight.report.pages import write_timeline
 from hopsight.runs.folder import ALERTS, RECORD, STATE, TRAJECTORIES, WINDOWS, WRITTEN, read_record, write_record
@@ -283,7 +283,7 @@ def explain_node(folder: Path, node: str) -> dict[str, Any]:
     every = unguarded_text(pl.concat(files))
     names = every["node"].unique()
     if node not in names:
-        node = next(iter(names.filter(same_form(names) == same_form(pl.Series([node]))[0]).sort()), node)
+        node = next(iter(names.filter(are_forms_of(names, node)).sort()), node)
     rows = every.filter(pl.col("node") == node).sort("window")
     if not rows.height:
         raise ValueError(f"node {shortened(node)} has no event in {folder}")
