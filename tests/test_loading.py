@@ -40,7 +40,7 @@ def test_every_option_reaches_the_tables(people: Path) -> None:
     assert graph.edges.tolist() == [[1, 2], [0, 1]]
     assert graph.labels.tolist() == [0, 1, 0]
     assert graph.attribute_names == ("age", "city=Bern")
-    assert notices[0] == "Read column 'weight' as the weight of each edge."
+    assert notices[0].startswith("Read column 'weight' as the weight of each edge: ")
 
 
 def test_objects_are_converted(two_cliques: AttributedGraph) -> None:

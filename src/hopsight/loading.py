@@ -11,6 +11,7 @@ from typing import Any
 from hopsight import io
 from hopsight.checks import Refusal, plural, suggest
 from hopsight.graph import AttributedGraph
+from hopsight.io.rules import SECONDS_PER_DAY, SINCE_1970, amount_span, time_span
 from hopsight.io.sources import reading
 from hopsight.io.typed import types_of, view
 
@@ -192,12 +193,24 @@ def describe(source: Any, nodes: Any = None, **options: Any) -> tuple[list[str],
     lines = [f"{kind}: {plural(int((graph.node_types == kind).sum()), 'node')}" for kind in types_of(graph)]
     if graph.known is not None:
         lines.append(f"{int(graph.known.sum()):,} of {plural(graph.n_nodes, 'id')} have a row in the node table")
-    used = list(graph.attribute_names[:SHOWN_NAMES])
+    used = [_with_span(graph, column) for column in range(min(SHOWN_NAMES, graph.n_attributes))]
     more = f" and {graph.n_attributes - SHOWN_NAMES:,} more" if graph.n_attributes > SHOWN_NAMES else ""
     lines.append(f"Attributes: {'; '.join(used)}{more}")
     data = [name for name, values in (("weight", graph.edge_weight), ("time", graph.edge_time)) if values is not None]
     data += list(graph.edge_attribute_names)
     return [*lines, *([f"Edges have: {'; '.join(data)}"] if data else [])], info(graph), notices
+
+
+def _with_span(graph: AttributedGraph, column: int) -> str:
+    """Return the name of an attribute with the smallest and the largest number; flags and categories have 0 and 1."""
+    name, values = graph.attribute_names[column], graph.attributes[:, [column]]
+    least, most = float(values.min()), float(values.max())
+    if "=" in name or (least, most) == (0.0, 1.0):
+        return name
+    if name.endswith(SINCE_1970):
+        days = time_span(least * SECONDS_PER_DAY, most * SECONDS_PER_DAY, "%Y-%m-%d")
+        return f"{name.removesuffix(SINCE_1970)} ({days})"
+    return f"{name} ({amount_span(least, most, None)})"
 
 
 def _is_description(source: Any) -> bool:

@@ -142,6 +142,7 @@ def test_a_watched_file_is_read_like_the_first_even_if_it_could_not_tell(
     assert record["warnings"] == [
         "Read edges from column 'from' to column 'to'.",
         "Read the times in column 'date', such as 1/03/2024 00:00, as day/month/year.",
+        "Read column 'date' as the time of each event: 01/03/2024 00:00 to 30/03/2024 07:00.",
     ]
     assert "came late" not in capsys.readouterr().out
 

@@ -44,7 +44,9 @@ def test_every_column_finds_its_place() -> None:
         f"Column 'label' of the edge list looks like ground truth and is left out; {learn}.",
         "Column 'ref' only identifies rows and is left out.",
         "Column 'nothing' has no value at all and is left out.",
-        "Read column 'weight' as the weight, 'When' as the time, 'amount' as the amount of each edge.",
+        "Read column 'weight' as the weight of each edge: 1 to 3.",
+        "Read column 'When' as the time of each edge: 2024-05-31 17:30 to 2024-06-02 00:00.",
+        "Read column 'amount' as the amount of each edge: 1.50 to 2, 3.50 in all.",
     ]
 
 
@@ -70,7 +72,26 @@ def test_a_named_column_is_used_whatever_it_is_called() -> None:
     found, notices = sorted_in({"label": [0, 1], "class": [7, 8]}, weight_column="label", category=["class"])
     assert found.weight == "label"
     assert found.categories["class"].to_list() == ["7", "8"]
-    assert notices == []
+    assert notices == ["Read column 'label' as the weight of each edge: 0 to 1."]
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"Betrag": ["1.200,50", "3,99"], "tag": ["31.12.2023", "1.1.2024"]},
+         ["as the time of each edge: 31.12.2023 to 01.01.2024.",
+          "as the amount of each edge: 3.99 to 1,200.50, 1,204.49 in all."]),
+        ({"amount_eur": [7.0, 7.0, 7.5]}, ["as the amount of each edge: 7 to 7.50 EUR, 21.50 EUR in all."]),
+        ({"amount": [5, 8], "currency": ["EUR", "JPY"]}, ["as the amount of each edge: 5 to 8."]),
+        ({"amount": [5, 8], "currency": ["EUR", "EUR"]}, ["as the amount of each edge: 5 to 8 EUR, 13 EUR in all."]),
+        ({"ts": [1700000000, 1700000060]}, ["as the time of each edge: 2023-11-14 22:13 to 2023-11-14 22:14."]),
+        ({"step": [3, 700]}, ["as the time of each edge: 3 to 700."]),
+    ],
+)  # fmt: skip
+def test_it_is_said_how_far_times_and_amounts_reach(columns: dict[str, Any], said: list[str]) -> None:
+    """Whoever knows the sum of a table, or its first and last day, sees at once that it was read wrongly."""
+    notices = sorted_in(columns)[1]
+    assert [line.partition("' ")[2] for line in notices if line.endswith(tuple(said))] == said
 
 
 @pytest.mark.parametrize(

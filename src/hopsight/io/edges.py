@@ -482,15 +482,28 @@ class EdgeColumns:
         factor = self._currencies.replace_strict(scales, return_dtype=pl.Float64)
         return (numbers * factor).rename(f"{name}{IN_CURRENCY}{main}" if main else name)
 
+    def _span(self, name: str) -> str:
+        """Return from where to where a column of numbers or times reaches, and the sum of amounts in one currency."""
+        known = (self.times if name in self.times else self.numbers)[name].drop_nulls()
+        if not len(known):
+            return ""
+        least, most = float(known.min()), float(known.max())  # type: ignore[arg-type]
+        if name in self.times:
+            pattern = self.dated.get(name) or (Events.dates if _are_unix(known) else None)
+            return rules.time_span(least, most, pattern)
+        if name != self.amount:
+            return rules.amount_span(least, most, None)
+        units = [self.unit or ""] if self.currency is None else sorted({*self._currencies})
+        total = float(known.sum()) if len(units) == 1 else None
+        return rules.amount_span(least, most, total, units[0] if len(units) == 1 else "")
+
     def notice_guesses(self, given: Collection[str | None], notices: list[str] | None) -> None:
-        """Say in one line which columns are the weight, the time and the amount of each edge, unless they are named."""
-        roles = {"weight": self.weight, "time": self.time, "amount": None if self.amount in given else self.amount}
-        roles = {role: name for role, name in roles.items() if name is not None and name not in given}
-        if self.amount == self.weight:
-            roles.pop("amount", None)
-        if roles:
-            said = ", ".join(f"{name!r} as the {role}" for role, name in roles.items())
-            notice(f"Read column {said} of each edge.", notices)
+        """Say which columns are the weight, the time and the amount of each edge, and how far they reach."""
+        roles = {"weight": self.weight, "time": self.time, "amount": self.amount}
+        roles.pop("amount" if self.amount == self.weight else "", None)
+        for role, name in roles.items():
+            if name is not None and (span := self._span(name)):
+                notice(f"Read column {name!r} as the {role} of each edge: {span}.", notices)
         if self.amount is not None and (n_negative := int((self.numbers[self.amount] < 0.0).sum())):
             what, one = f"{plural(n_negative, 'negative amount')} in column {self.amount!r}", n_negative == 1
             said = (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from hopsight.checks import option, plural, shortened
@@ -386,6 +388,37 @@ def date_pattern(column: pl.Series, order: str | None) -> str:
     if re.search("[A-Za-z]{3}", first.partition(":")[0]):
         return "%d %b %Y"
     return "%d.%m.%Y" if re.match(r"\d+\.", first) else "%Y/%m/%d" if re.match(r"\d{4}/", first) else "%Y-%m-%d"
+
+
+def amount_span(least: float, most: float, total: float | None, unit: str = "") -> str:
+    """Return the smallest and the largest amount and their sum, to compare with what the user knows of a table.
+
+    >>> amount_span(0.5, 1200.0, 4310.25, "EUR"), amount_span(0.00012, 3.0, None), amount_span(7.0, 7.0, 21.0)
+    ('0.50 to 1,200 EUR, 4,310.25 EUR in all', '0.00012 to 3', '7, 21 in all')
+    """
+    known = [least] if least == most else [least, most]
+    parts = [" to ".join(map(_figure, known)), *([] if total is None else [_figure(total)])]
+    low, *rest = (f"{part} {unit}".rstrip() for part in parts)
+    return ", ".join([low, *(f"{part} in all" for part in rest)])
+
+
+def _figure(value: float) -> str:
+    if 0 < abs(value) < 0.01:
+        return f"{value:.3g}"
+    return f"{value:,.2f}".removesuffix(".00")
+
+
+def time_span(first: float, last: float, pattern: str | None) -> str:
+    """Return the first and the last time, to compare with what the user knows of a table; None stands for numbers.
+
+    >>> time_span(1709251200.0, 1709769660.0, "%d.%m.%Y"), time_span(1.0, 500.0, None)
+    ('01.03.2024 00:00 to 07.03.2024 00:01', '1 to 500')
+    """
+    if pattern is None:
+        return " to ".join(dict.fromkeys(map(_figure, (first, last))))
+    clock = "" if first % SECONDS_PER_DAY == last % SECONDS_PER_DAY == 0 else " %H:%M"
+    moments = (datetime(1970, 1, 1) + timedelta(seconds=math.floor(each)) for each in (first, last))
+    return " to ".join(dict.fromkeys(f"{each:{pattern}{clock}}" for each in moments))
 
 
 def notice_offsets(column: pl.Series, notices: list[str] | None) -> None:

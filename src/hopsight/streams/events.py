@@ -31,6 +31,7 @@ from hopsight.io.rules import (
     MOST_WRONG,
     WEIGHT_NAMES,
     WRITTEN,
+    amount_span,
     are_currencies,
     as_currencies,
     check_none,
@@ -47,6 +48,7 @@ from hopsight.io.rules import (
     settle,
     text_kind,
     text_numbers,
+    time_span,
     usual_times,
     without_ignored,
 )
@@ -308,10 +310,6 @@ def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns
     found = replace(edge_columns(frame, money, category=columns.category, notices=[]), time=time)
     amount = columns.amount or found.amount
     currency = None if amount is None else found.currency
-    guessed = {"time": time if columns.time is None else None, "amount": amount if columns.amount is None else None}
-    said = ", ".join(f"{name!r} as the {role}" for role, name in guessed.items() if name is not None)
-    if said:
-        notice(f"Read column {said} of each event.", None)
     compared = {name for name, _ in rows_ignored(columns.ignore, table.names).values()}
     for name in filter(is_status_name, names):  # what is rare need not be among the first rows
         read = [*dict.fromkeys([name, *compared])]
@@ -375,7 +373,26 @@ def _in_time(
         )
     if far.height == middle["size"]:
         raise ValueError("all its events are far outside the time of the stream so far")
-    return parts.filter(inside), middle["size"] - far.height
+    inside_it = parts.filter(inside)
+    _say_read(inside_it, columns, dated=dated)
+    return inside_it, middle["size"] - far.height
+
+
+def _say_read(parts: pl.LazyFrame, columns: Columns, *, dated: bool) -> None:
+    """Say how far times and amounts reach, as ``detect`` does: whoever knows the table sees what is wrong."""
+    seconds, amount = pl.col("seconds"), pl.col("amount").fill_nan(None)
+    values = {"first": seconds.min(), "last": seconds.max(), "least": amount.min(), "most": amount.max()}
+    units = pl.col("currency").unique().sort().implode()
+    found = parts.select(total=amount.sum(), units=units, **values).collect().row(0, named=True)
+    pattern = (columns.shown or ISO).partition(" %H")[0] if dated else None
+    spans = {(columns.time, "time"): time_span(found["first"], found["last"], pattern)}
+    if found["least"] is not None:
+        one = found["units"] if len(found["units"]) == 1 else None
+        total = found["total"] if one else None
+        span = amount_span(found["least"], found["most"], total, one[0] or "" if one else "")
+        spans[columns.amount, "amount"] = span
+    for (name, role), span in spans.items():
+        notice(f"Read column {name!r} as the {role} of each event: {span}.", None)
 
 
 def _blocks(table: Table, columns: Columns, continues: bool) -> Iterator[tuple[pl.DataFrame, int]]:
