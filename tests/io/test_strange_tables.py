@@ -304,6 +304,21 @@ def test_copies_with_the_same_number_are_one_payment_and_rows_are_numbered_as_in
     assert graph.events is not None and graph.events.size == sum(a != b for a, b in PAIRS[9:])
 
 
+def test_a_wrong_cell_has_the_number_of_its_row_in_the_file(tmp_path: Path) -> None:
+    rows = [f"A{a},A{b},{'1.5' if row else 'inf'},{'bad' if row < 9 else 'ok'}" for row, (a, b) in enumerate(PAIRS)]
+    edges = tmp_path / "edges.csv"
+    edges.write_text("\n".join(["payer,payee,amount,status", ",,7,ok", *rows]) + "\nA1,A2,inf,ok\n")
+    with pytest.raises(ValueError, match=rf"'amount', row {len(rows) + 2}: 'inf'|'amount', row {len(rows) + 2} is inf"):
+        load(edges, ignore=["status=bad"])
+    (tmp_path / "bad.csv").write_text("id,age\n,5\nA0,5\nA0,5\nA1,7\nA2,8\nA1,9\n")
+    edges.write_text("payer,payee\nA0,A1\nA1,A2\n")
+    with pytest.raises(ValueError, match="node 'A1' has two rows, 4 and 6"):
+        load(edges, nodes=tmp_path / "bad.csv")
+    (tmp_path / "bad.csv").write_text("id,age\n,5\nA0,5\nA0,5\nA1,7\nA2,\n")
+    with pytest.raises(ValueError, match="'age', row 5 is empty"):
+        load(edges, nodes=tmp_path / "bad.csv", missing="refuse")
+
+
 @pytest.mark.parametrize(
     "names", [("fee_currency", "currency"), ("balance_currency", "amount_currency"), ("account_currency", "currency")]
 )

@@ -670,7 +670,7 @@ def _without_far_times(found: EdgeColumns, column: pl.Series, notices: list[str]
     dated = column.name in found.dated or low > rules.UNIX[0]
     far = ~seconds.is_between(*rules.usual_times(low, high, dated=dated)).fill_null(True)
     if far.any():
-        where = rules.place(column.cast(pl.String), int(far.arg_true()[0]))
+        where = rules.place(column.cast(pl.String), far)
         more = plural(int(far.sum()) - 1, "other time")
         them = "it counts" if far.sum() == 1 else f"it and {more} count"
         notice(f"C{where[1:]} is far from all other times; {them} as empty.", notices)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import option, plural, shortened
 from hopsight.io.notices import notice
-from hopsight.io.rules import check_none, normalized_name
+from hopsight.io.rules import check_none, normalized_name, row_number
 from hopsight.system.lazy_polars import pl
 
 NO_IDS = ("", "-", "--", "nan", "null", "none", "n/a", "#n/a", "(null)", "\\n")  # where there is no id
@@ -122,9 +122,9 @@ def check_unique(ids: pl.Series) -> None:
     """Refuse an id that occurs twice."""
     twice = ids.is_duplicated()
     if twice.any():
-        first = int(twice.arg_true()[0])
-        rows = (ids == ids[first]).arg_true().to_list()
-        raise ValueError(f"node {shortened(ids[first])} has two rows, {rows[0] + 1} and {rows[1] + 1}")
+        same = ids == ids.filter(twice)[0]
+        rows = row_number(same), row_number(same & ~ids.is_first_distinct())
+        raise ValueError(f"node {shortened(ids.filter(twice)[0])} has two rows, {rows[0]} and {rows[1]}")
 
 
 def positions(

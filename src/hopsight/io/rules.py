@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -705,7 +707,7 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
         elif undecided and (both & commas).any():
             doubtful = column.str.strip_chars().is_in(words.filter(both & commas).implode())
             raise ValueError(
-                f"{place(column, int(doubtful.arg_true()[0]))} has a comma that may stand for a decimal point or "
+                f"{place(column, doubtful)} has a comma that may stand for a decimal point or "
                 f"separate thousands; write numbers with a decimal point, or pass {option('ignore', [name])}"
             )
         units = units_of(words.filter(fits[best]))
@@ -767,7 +769,7 @@ def settle_wrong(column: pl.Series, wrong: pl.Series, noun: str, notices: list[s
     """Say that a few wrong cells of a column count as empty, or refuse it if they are more than a few."""
     if wrong.any():
         n_filled = int(is_filled(column).sum()) if column.dtype == pl.String else len(column) - column.null_count()
-        where = place(column, int(wrong.arg_true()[0]))
+        where = place(column, wrong)
         different = column.filter(wrong).unique(maintain_order=True)[1:]
         if len(different):
             more = ", ".join(map(shortened, different[:3])) + (", …" if len(different) > 3 else "")
@@ -952,27 +954,47 @@ ROW_ID = "only identifies rows"  # reasons to leave out a column
 NO_VALUE = "has no value at all"
 
 
-def place(column: pl.Series, row: int) -> str:
-    """Return where a cell is and what it holds, for a message.
+_ROWS: ContextVar[pl.Series | None] = ContextVar("rows", default=None)
+
+
+@contextmanager
+def numbered(rows: pl.Series) -> Iterator[None]:
+    """Have messages give the numbers that these rows have in their table, of which some may have been left out."""
+    token = _ROWS.set(rows)
+    try:
+        yield
+    finally:
+        _ROWS.reset(token)
+
+
+def row_number(chosen: pl.Series) -> int:
+    """Return the number of the first chosen row in its table, from 1."""
+    first, rows = int(chosen.arg_true()[0]), _ROWS.get()
+    return first + 1 if rows is None or len(rows) != len(chosen) else int(rows[first])
+
+
+def place(column: pl.Series, chosen: pl.Series) -> str:
+    """Return where the first chosen cell is and what it holds, for a message.
 
     >>> import polars as pl
-    >>> place(pl.Series("age", ["31", "old"]), 1)
+    >>> ages = pl.Series("age", ["31", "old"])
+    >>> place(ages, ages == "old")
     "column 'age', row 2: 'old'"
     """
-    return f"column {column.name!r}, row {row + 1}: {shortened(column[row])}"
+    return f"column {column.name!r}, row {row_number(chosen)}: {shortened(column.filter(chosen)[0])}"
 
 
 def check_none(wrong: pl.Series, column: pl.Series, problem: str) -> None:
     """Refuse a column if some of its cells are wrong, and name the first one."""
     if wrong.any():
-        raise ValueError(f"{place(column, int(wrong.arg_true()[0]))} {problem}")
+        raise ValueError(f"{place(column, wrong)} {problem}")
 
 
 def check_missing(empty: pl.Series, name: str, missing: str) -> None:
     """Refuse an empty cell unless it is to be imputed."""
     if missing == "refuse" and empty.any():
         raise ValueError(
-            f"column {name!r}, row {int(empty.arg_true()[0]) + 1} is empty or NaN; fill it in, pass "
+            f"column {name!r}, row {row_number(empty)} is empty or NaN; fill it in, pass "
             f"{option('ignore', [name])}, or have empty cells filled with {option('missing', 'fill')}"
         )
 
@@ -986,4 +1008,4 @@ def check_finite(numbers: pl.Series, reason: str) -> None:
     """Refuse infinite numbers."""
     infinite = numbers.is_infinite().fill_null(False)
     if infinite.any():
-        raise ValueError(f"column {numbers.name!r}, row {int(infinite.arg_true()[0]) + 1} is infinite; {reason}")
+        raise ValueError(f"column {numbers.name!r}, row {row_number(infinite)} is infinite; {reason}")

@@ -364,7 +364,6 @@ class Rows:
                 rules.notice_status(frame[name], given.ignore, notices)
             frame = ids.with_ids(frame, names, typed=table.typed, ours=bool(ours), notices=notices)
             frame = _without_copies(frame, [*others, *aside], notices)
-            frame = frame.drop(ids.ROW)
             known = frame[aside[0]] if aside else None
             ends = (frame[names[0]], frame[names[1]])
             if ours:
@@ -374,10 +373,11 @@ class Rows:
                 )
             if not frame.height:
                 raise ValueError("it has a header but no edges")
-            found = edge_columns(
-                frame, others, weight_column=given.weight, time_column=given.time, category=category,
-                currency=given.currency, notices=notices,
-            )  # fmt: skip
+            with rules.numbered(frame[ids.ROW]):
+                found = edge_columns(
+                    frame, others, weight_column=given.weight, time_column=given.time, category=category,
+                    currency=given.currency, notices=notices,
+                )  # fmt: skip
         return cls(table.names, names, ends, found, known)
 
     def line(self, name: str, types: tuple[str, str]) -> str:
@@ -445,7 +445,7 @@ class NodeRows:
             category = [name for name in lists["category"] if name in kept]
             codes = _codes(table, kept, (*category, *named), notices)
             frame = table.read([id_name, *kept], text=[id_name, *category, *codes])
-            frame = frame.with_columns(pl.col(codes).cast(pl.Categorical))
+            frame = frame.with_columns(pl.col(codes).cast(pl.Categorical)).with_row_index(ids.ROW, 1)
             frame = ids.with_ids(frame, (id_name,), typed=table.typed, ours=ours, notices=notices)
             last = str(frame[id_name][-1]) if frame.height else ""
             if last.lower().rstrip(":") in TOTALS and not any((end.cast(pl.String) == last).any() for end in ends):
@@ -454,19 +454,20 @@ class NodeRows:
             if not frame.height:
                 raise ValueError("it has a header but no rows")
             if not frame[id_name].is_unique().all():
-                n_rows, frame = frame.height, frame.unique(maintain_order=True)
+                n_rows, frame = frame.height, frame.unique([id_name, *kept], keep="first", maintain_order=True)
                 if n_rows > frame.height:
                     notice(f"Left out repeated rows of nodes: {n_rows - frame.height:,}.", notices)
             for entry, (name, value) in labels.items():
                 open_cases = rules.have_value(frame[name], value)
                 notice(f"Left out {plural(int(open_cases.sum()), 'label')} with {entry}.", notices)
                 frame = frame.with_columns(pl.when(~open_cases).then(pl.col(name)))
-            fields = node_fields(
-                kept, frame.__getitem__, frame.height, label=given.label, name_column=given.name,
-                type_column=given.type, learn_from=known, category=category, ours=ours, notices=notices, **how,
-            )  # fmt: skip
-            own = frame[id_name] if sides is None else sides.ids_of_nodes(frame[id_name], fields)
-            ids.check_unique(own)
+            with rules.numbered(frame[ids.ROW]):
+                fields = node_fields(
+                    kept, frame.__getitem__, frame.height, label=given.label, name_column=given.name,
+                    type_column=given.type, learn_from=known, category=category, ours=ours, notices=notices, **how,
+                )  # fmt: skip
+                own = frame[id_name] if sides is None else sides.ids_of_nodes(frame[id_name], fields)
+                ids.check_unique(own)
         return cls(own, fields, id_name, names, frame.height)
 
     def placed(self, ends: Sequence[pl.Series], notices: list[str] | None) -> tuple[pl.Series, tuple[Any, ...]]:
