@@ -344,8 +344,11 @@ def test_a_text_that_differs_for_every_node_is_its_name() -> None:
     assert not any(name.startswith("who") for name in fields["attribute_names"])
     typed = node_fields(frame.columns, frame.__getitem__, 12, name_column="team", type_column="team", ignore=["who"])
     names = [f"Firm {i % 57}" for i in range(60)]  # some have the same name
-    frame = pl.DataFrame({"IBAN": range(60), "Name 1": names, "x": [1, 2, 3] * 20})
-    assert node_fields(frame.columns, frame.__getitem__, 60, ignore=["IBAN"])["node_names"] == names
+    for called in ("Name 1", "Nome / Razão Social", "姓名"):
+        frame = pl.DataFrame({"IBAN": range(60), called: names, "x": [1, 2, 3] * 20})
+        assert node_fields(frame.columns, frame.__getitem__, 60, ignore=["IBAN"])["node_names"] == names
+    frame = pl.DataFrame({"income": [f"{i}.5k" for i in range(12)], "x": range(12)})
+    assert "node_names" not in node_fields(frame.columns, frame.__getitem__, 12, category=["x"])
     assert typed["node_types"] == typed["node_names"] == ["a", "b", "c"] * 4
     frame = pl.DataFrame({"balance": [f"€{i * 1300.5:,.2f}" for i in range(12)]})
     assert node_fields(frame.columns, frame.__getitem__, 12)["attribute_names"] == ["balance"]

@@ -18,8 +18,8 @@ from typing import Any
 from hopsight import markup
 from hopsight.checks import option, plural
 from hopsight.io.derive import FOR_COUNT, IN_CURRENCY, is_derived
-from hopsight.io.edges import is_money_name
 from hopsight.io.rules import IN_DAYS, IN_SECONDS, SECONDS_PER_DAY, SINCE_1970
+from hopsight.io.vocabulary import is_money_name
 from hopsight.system.arrays import plain
 
 LEAST_FACTOR = 0.001

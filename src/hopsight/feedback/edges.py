@@ -16,9 +16,9 @@ from hopsight.feedback.features import Columns, Features, Rows
 from hopsight.feedback.learner import EDGES, Learned, learn
 from hopsight.feedback.reasons import LearnedReasons
 from hopsight.graph import AttributedGraph
-from hopsight.io.edges import MONEY
 from hopsight.io.labels import Labels
-from hopsight.io.rules import SECONDS_PER_DAY, UNIX, normalized_name
+from hopsight.io.rules import SECONDS_PER_DAY, UNIX
+from hopsight.io.vocabulary import MONEY, normalized_name
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

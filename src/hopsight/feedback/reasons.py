@@ -23,8 +23,8 @@ from hopsight.feedback.experts import balanced, kernel_fit
 from hopsight.feedback.features import JUDGED_NAMES, Features, Rows, normal_scores
 from hopsight.feedback.learner import Learned
 from hopsight.io.derive import IN_CURRENCY, is_derived
-from hopsight.io.edges import is_money_name
 from hopsight.io.rules import SINCE_1970
+from hopsight.io.vocabulary import is_money_name
 from hopsight.metrics import roc_auc
 
 FloatArray = NDArray[np.float64]

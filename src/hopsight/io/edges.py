@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,134 +17,45 @@ from hopsight.checks import Refusal, option, plural, shortened
 from hopsight.graph import AttributedGraph
 from hopsight.io import rules
 from hopsight.io.derive import DERIVE, IN_CURRENCY, Arcs, Derivation, EdgeRows, derive
-from hopsight.io.ids import PAIRS, forms_of, share_known
+from hopsight.io.ids import forms_of, share_known
 from hopsight.io.nodes import NO_ATTRIBUTES, as_words, check_column, distinct
 from hopsight.io.notices import notice
-from hopsight.io.rules import (
-    FEWEST_ROWS,
-    LEAST_ROWS,
+from hopsight.io.rules import FEWEST_ROWS, LEAST_ROWS, are_clocks, is_row_id, is_time, number_unit
+from hopsight.io.vocabulary import (
+    CLOCK,
+    DOLLARS,
+    END_WORDS,
+    ISO_CURRENCIES,
+    LASTING,
+    LATER,
+    MEASURES,
     TIME_NAMES,
+    TIMELY,
+    WAYS,
     WEIGHT_NAMES,
-    are_clocks,
+    currency_in,
+    find_end_names,
     first_known,
+    is_amount_name,
     is_code_name,
+    is_currency_name,
     is_event_name,
-    is_row_id,
-    is_time,
+    is_measure_name,
+    is_money_name,
+    is_row_id_name,
+    is_secondary_name,
+    is_side_name,
     normalized_name,
-    number_unit,
+    words_of,
 )
 from hopsight.system.lazy_polars import pl
 
-WORDS = (
-    ("source", "target"), ("source", "destination"), ("source", "dest"), ("src", "dst"), ("src", "dest"),
-    ("from", "to"), ("sender", "receiver"), ("sender", "recipient"), ("sender", "beneficiary"),
-    ("sending", "receiving"), ("payer", "payee"), ("payer", "beneficiary"), ("originator", "beneficiary"),
-    ("remitter", "beneficiary"), ("ordering", "beneficiary"), ("debtor", "creditor"), ("debit", "credit"),
-    ("buyer", "seller"), ("caller", "callee"), ("calling", "called"), ("origin", "destination"), ("orig", "dest"),
-    ("orig", "resp"), ("client", "server"), ("employee", "manager"), ("child", "parent"), ("citing", "cited"),
-    ("follower", "followee"), ("follower", "followed"), ("lender", "borrower"), ("referrer", "referred"), ("a", "b"),
-    ("auftraggeber", "empfänger"), ("auftraggeber", "begünstigter"), ("absender", "empfänger"),
-    ("zahler", "empfänger"), ("ordenante", "beneficiario"), ("remitente", "destinatario"), ("emisor", "receptor"),
-    ("mittente", "destinatario"), ("ordinante", "beneficiario"), ("débiteur", "créditeur"),
-    ("débiteur", "créancier"), ("émetteur", "destinataire"), ("expéditeur", "destinataire"),
-    ("origem", "destino"), ("origen", "destino"), ("opdrachtgever", "begunstigde"), ("debitada", "creditada"),
-    ("pagador", "recebedor"), ("comprador", "vendedor"), ("acheteur", "vendeur"),
-    ("remetente", "destinatário"), ("rekening", "tegenrekening"),
-    ("отправитель", "получатель"), ("плательщик", "получатель"), ("付款", "收款"), ("转出", "转入"),
-    ("送金元", "送金先"), ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
-)  # fmt: skip
-ALONE = {"a", "b", "debit", "credit"}  # words that mean an end only beside another word
-NO_ENDS = {
-    "amount", "balance", "currency", "value", "fee", "port", "bank", "location", "country", "city", "state", "type",
-    "date", "time", "bytes", "packets", "pkts", "lat", "lon", "latitude", "longitude", "mac", "name",
-}  # fmt: skip
-ID_WORDS = {"id", "account", "iban", "address", "ip", "h", "host", "number", "acct", "user", "node", "账号", "口座"}
-MONEY = {
-    "amount", "amt", "value", "price", "total", "sum", "betrag", "summe", "wert", "importe", "importo", "montant",
-    "monto", "valor", "valeur", "bedrag", "belopp", "beløb", "kwota", "tutar", "umsatz", "gross", "brutto",
-    "сумма", "金额", "金額", "금액",
-}  # fmt: skip
-MEASURES = {  # of events, that nobody passes on
-    "bytes", "octets", "packets", "pkts", "kb", "mb", "gb", "size", "length", "duration", "seconds", "minutes", "count",
-    "calls", "messages", "distance", "quantity", "qty", "volume", "dauer", "größe", "durée", "taille", "duración",
-}  # fmt: skip
-SIDES = {  # of an account: amounts in two columns
-    "debit", "credit", "soll", "haben", "débit", "crédit", "débito", "crédito", "debito", "credito", "withdrawal",
-    "withdrawals", "deposit", "deposits",
-}  # fmt: skip
-WAYS = (  # values that say which way money went
-    {"af", "bij"}, {"dbit", "crdt"}, {"dr", "cr"}, {"d", "c"}, {"debit", "credit"}, {"in", "out"}, {"s", "h"},
-    {"soll", "haben"}, {"débit", "crédit"}, {"debet", "kredit"}, {"incoming", "outgoing"}, {"sent", "received"},
-    {"debito", "credito"}, {"débito", "crédito"}, {"d", "k"}, {"wn", "ma"},
-)  # fmt: skip
-SECONDARY = {"fee", "fees", "tax", "vat", "charge", "commission", "discount", "original", "balance", "tip"}
-LATER = re.compile("open|birth|due|expir|valid|since|regist|joined|created|eröffn|fällig|geburt|naiss|nasc|nacim")
-CURRENCY_NAMES = ("currency", "ccy", "währung", "waehrung", "devise", "moneda", "valuta", "币种", "通貨")
-AMOUNTS = {
-    *MONEY, *CURRENCY_NAMES, "quantity", "qty", "fee", "balance", "weight", "score", "rating", "count", "duration",
-    "type", "status", "year", "month", "hour", "saldo",
-}  # fmt: skip
 MOST_CURRENCIES = 200  # there are some 180
 MOST_NEGATIVE = 0.2  # share of amounts that may be negative, such as refunds
 LEAST_NAMED = 0.9  # share of rows with a currency, if the others have the same one
 MOST_RATINGS = 20  # different values of a weight that may be a rating or a count
-_LATIN = re.compile(r"[a-zà-žß]+")
 
 
-def paired(names: Sequence[str]) -> tuple[str, str] | None:
-    """Return two columns whose names differ by words for the two ends, the most likely ids first; None without any.
-
-    >>> paired(["Time", "Sender_bank_location", "Receiver_bank_location", "Sender_account", "Receiver_account"])
-    ('Sender_account', 'Receiver_account')
-    >>> paired(["A_NUMBER", "B_NUMBER"]), paired(["a", "b"]), paired(["debit", "credit"])
-    (('A_NUMBER', 'B_NUMBER'), None, None)
-    """
-    known = {normalized_name(name): name for name in reversed(names)}
-    found: list[tuple[int, int, str, str]] = []
-    for name in names:
-        words = normalized_name(name).split("_")
-        for first, second in WORDS:
-            other = _other(words, first, second, known)
-            rest = [word for word in words if word != first]
-            if other is not None and other != name and not NO_ENDS.intersection(rest):
-                found.append((not ID_WORDS.intersection(rest), len(found), name, other))
-    return min(found)[2:] if found else None
-
-
-def _other(words: list[str], first: str, second: str, known: Mapping[str, str]) -> str | None:
-    """Return the column that has the second word where this one has the first."""
-    if not _LATIN.fullmatch(first):  # without spaces between words
-        name = "_".join(words)
-        return known.get(name.replace(first, second)) if first in name else None
-    if first not in words or (first in ALONE and len(words) < 2):
-        return None
-    place = words.index(first)
-    return known.get("_".join([*words[:place], second, *words[place + 1 :]]))
-
-
-def is_amount_name(name: str) -> bool:
-    """Return whether a column is called like a measure or a property of an edge, which is no end of it.
-
-    >>> [is_amount_name(name) for name in ("Amount", "raised_amount", "currency", "account", "Betrag")]
-    [True, True, True, False, True]
-    """
-    words = normalized_name(name).split("_")
-    return words[-1] in AMOUNTS or words[0] in {"amount", "betrag"}
-
-
-END_NAMES = (
-    ("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("source_id", "target_id"), ("src_id", "dst_id"),
-    ("from_id", "to_id"), ("sourceid", "targetid"), ("node1", "node2"), ("node_1", "node_2"), ("id1", "id2"),
-    ("id_1", "id_2"), ("start", "end"), ("head", "tail"), ("sender", "receiver"), ("sender", "recipient"),
-    ("sender_id", "receiver_id"), ("sender_id", "recipient_id"), ("from_node_id", "to_node_id"),
-    ("from_node", "to_node"), ("from_address", "to_address"), ("from_account", "to_account"),
-    ("source_node", "target_node"), ("payer", "payee"), ("payer_id", "payee_id"), ("buyer", "seller"),
-    ("buyer_id", "seller_id"), ("origin", "destination"), ("orig", "dest"), ("name_orig", "name_dest"),
-    ("rater", "ratee"), ("caller", "callee"), ("giver", "taker"), ("follower", "followee"),
-    ("auftraggeber", "empfänger"), ("absender", "empfänger"), ("konto", "gegenkonto"), ("i", "j"),
-    *PAIRS,
-)  # fmt: skip
 FEW_ROWS = 5  # below which a rule about values may hold by chance
 MOST_KNOWN = 0.5  # share of the values of a column that are ids of the node table
 SAME = 1.05  # pairs of values for each value of two columns that are two names of the same nodes
@@ -182,8 +93,7 @@ def find_ends(
     if len(names) < 2:
         found = f"there is only one, {names[0]!r}" if names else "there is none"
         raise ValueError(f"an edge list needs two columns, but {found}")
-    known = {normalized_name(name): name for name in reversed(names)}
-    guess = next(((known[a], known[b]) for a, b in END_NAMES if a in known and b in known), None) or paired(names)
+    guess = find_end_names(names)
     if source is None or target is None:
         held = _holding(names, sample, joins)
         if guess is None or (len(held) == 2 and not {*held}.intersection(guess)):
@@ -200,7 +110,7 @@ def find_ends(
 
 def state_ends(ends: tuple[str, str], given: tuple[str | None, str | None], notices: list[str] | None) -> None:
     """Say which columns are read as the ends of an edge, unless they are named or called source and target."""
-    if None in given and tuple(map(normalized_name, ends)) != END_NAMES[0]:
+    if None in given and tuple(map(normalized_name, ends)) != END_WORDS[0]:
         notice(f"Read edges from column {ends[0]!r} to column {ends[1]!r}.", notices)
 
 
@@ -336,13 +246,6 @@ def _check_matrix(names: Sequence[str], rows: pl.DataFrame) -> None:
         )
 
 
-_TIMELY = re.compile(  # names of UNIX times, or none
-    r"^column\d+$|time|date|stamp|_at(_|$)|zeit|hora|heure|horodat|tijd|godzina|время|时间|時刻|시간"
-    r"|(^|_)(created|updated|booked|posted|executed|opened|utc)(_|$)"
-    r"|(^|_)(ts|epoch|start|started|begin|began|beginn|first|last|end|ended|ende|seen|when)(_|$)"
-)
-_CLOCK = re.compile("time|clock|hour|zeit|heure|hora|ora$|tijd|godzina|время|时间|時刻|시간")  # of a time of day
-_LASTING = re.compile("duration|elapsed|length|dauer|durée|duración|durata|длительность|时长")  # of how long it took
 RECENT = (1e9, 2.2e9)  # seconds from 2001 to 2039: in milliseconds, no phone number with a country code, EAN or ISBN
 LONGEST_SPAN = 1e9  # seconds, of times under any name
 
@@ -395,7 +298,7 @@ class EdgeColumns:
     @cached_property
     def sides(self) -> list[str]:
         """The two columns of amounts that left and reached an account; none if there are not two."""
-        found = [name for name in self.numbers if not SIDES.isdisjoint(normalized_name(name).split("_"))]
+        found = [name for name in self.numbers if is_side_name(name)]
         return found if len(found) == 2 and self.weight not in found else []
 
     @cached_property
@@ -405,7 +308,7 @@ class EdgeColumns:
         Few of its numbers are negative, and none of a weight, which has more different values than a rating.
         """
         named = [name for name in self.numbers if is_money_name(name) and name not in self.sides]
-        named = sorted(named, key=lambda name: (name != self.weight, *_secondary(name)))
+        named = sorted(named, key=lambda name: (name != self.weight, is_secondary_name(name), len(words_of(name)) > 1))
         weight = [self.weight] if self.weight is not None and self.time is not None else []
         return next((name for name in [*named, *weight] if _are_amounts(self.numbers[name], name)), None)
 
@@ -424,7 +327,7 @@ class EdgeColumns:
         elif self.unit is not None:
             names, currency = (self.unit,), np.zeros(source.size, dtype=np.int64)
         dates = self.dated.get(self.time or "", Events.dates)
-        moves = self.amount is None or not MEASURES.intersection(normalized_name(self.amount).split("_"))
+        moves = self.amount is None or not is_measure_name(self.amount)
         return Events(source, target, amount, time, currency, names, dates, moves).rows(source != target)
 
     @cached_property
@@ -439,8 +342,8 @@ class EdgeColumns:
 
     def _far_from_amount(self, name: str) -> tuple[bool, ...]:
         """Return how unlikely a column called like a currency is to be that of the amounts, not that of a fee."""
-        words = normalized_name(name).split("_")
-        return (_secondary(name)[0], {*words}.isdisjoint(normalized_name(self.amount or "").split("_")), len(words) > 1)
+        words = words_of(name)
+        return (is_secondary_name(name), {*words}.isdisjoint(words_of(self.amount or "")), len(words) > 1)
 
     @cached_property
     def _currencies(self) -> pl.Series:
@@ -454,7 +357,7 @@ class EdgeColumns:
     @cached_property
     def unit(self) -> str | None:
         """The currency of all amounts, as the name of their column or their cells say."""
-        return None if self.amount is None else rules.currency_in(self.amount) or self.units.get(self.amount)
+        return None if self.amount is None else currency_in(self.amount) or self.units.get(self.amount)
 
     @cached_property
     def _scales(self) -> tuple[str, dict[str, float]]:
@@ -525,7 +428,7 @@ class EdgeColumns:
         """Say why a column that is called like an amount is none, or which other column may be the weight."""
         names = [name for name in self.numbers if name not in given]
         money = next((name for name in names if is_money_name(name) and name not in self.sides), None)
-        measures = [name for name in names if normalized_name(name).split("_")[-1] in MEASURES]
+        measures = [name for name in names if words_of(name)[-1] in MEASURES]
         if money is not None:
             n_negative, n_known = int((self.numbers[money] < 0.0).sum()), self.numbers[money].count()
             why = f"{n_negative:,} of {n_known:,} are negative; if minus is the other direction, swap the ends instead"
@@ -550,49 +453,15 @@ class EdgeColumns:
             notice(f"{many}: each is compared with its own; {advice}.", notices)
         elif codes and (n_blank := self.categories[self.currency or ""].null_count()):
             notice(f"Read the currency of {plural(n_blank, 'row')} without one as {codes[0]}.", notices)
-        said = ({*codes} - {""}, {rules.currency_in(amount)}, {self.units.get(amount)})  # the first counts
+        said = ({*codes} - {""}, {currency_in(amount)}, {self.units.get(amount)})  # the first counts
         places = (f"column {self.currency!r}", f"the name of column {amount!r}", f"the cells of column {amount!r}")
-        known = [each for each in zip(places, said, strict=True) if each[1] and each[1] <= rules.ISO_CURRENCIES]
+        known = [each for each in zip(places, said, strict=True) if each[1] and each[1] <= ISO_CURRENCIES]
         for place, units in known[1:]:
             first, counts = known[0]
-            if not (counts <= units or ("USD" in units and counts <= rules.DOLLARS)):
+            if not (counts <= units or ("USD" in units and counts <= DOLLARS)):
                 one, other = (", ".join(sorted(map(str, each))) for each in (counts, units))
                 what = f"Amounts are in {one} by {first}, but in {other} by {place}"
                 notice(f"{what}: {first} counts; correct what is wrong.", notices)
-
-
-def is_money_name(name: str) -> bool:
-    """Return whether a column is called like an amount of something that moves from one end to the other.
-
-    >>> [is_money_name(name) for name in ("Amount", "amount_eur", "Betrag", "EUR", "rating", "amount_type")]
-    [True, True, True, True, False, False]
-    >>> [is_money_name(name) for name in ("Valor Total (R$)", "Paid [EUR]", "TxnFee(ETH)")]
-    [True, True, False]
-    """
-    plain, *inside = re.split(r"[(\[]", name)
-    words = normalized_name(plain).split("_")
-    if any(word in name for word in MONEY if not word.isascii() and not _LATIN.fullmatch(word)):  # without spaces
-        return True
-    if words[0].upper() in rules.ISO_CURRENCIES:
-        return len(words) == 1
-    if any(map(rules.currency_in, inside)) and AMOUNTS.isdisjoint(words):
-        return True
-    return words[-1] in MONEY or (words[0] in MONEY and not AMOUNTS.intersection(words[1:]))
-
-
-def _secondary(name: str) -> tuple[bool, bool]:
-    """Return whether amounts are those of a fee or the like, and whether their name has other words.
-
-    >>> sorted(["fee_amount", "base_amt", "amount"], key=_secondary)
-    ['amount', 'base_amt', 'fee_amount']
-    """
-    words = normalized_name(name).split("_")
-    return not SECONDARY.isdisjoint(words), len(words) > 1
-
-
-def is_currency_name(name: str) -> bool:
-    """Return whether one of the words of a column's name means currency."""
-    return not set(normalized_name(name).split("_")).isdisjoint(CURRENCY_NAMES)
 
 
 def _are_called_currencies(name: str, words: pl.Series) -> bool:
@@ -701,7 +570,7 @@ def _figures(column: pl.Series) -> pl.Series | None:
 
 def _is_unix_time(column: pl.Series) -> bool:
     """Return whether numbers are UNIX times, or dates such as 20240531: called so, or hardly anything else."""
-    return (_TIMELY.search(normalized_name(column.name)) is not None and _are_unix(column)) or _are_moments(column)
+    return (TIMELY.search(normalized_name(column.name)) is not None and _are_unix(column)) or _are_moments(column)
 
 
 def _are_moments(column: pl.Series) -> bool:
@@ -718,7 +587,7 @@ def _are_moments(column: pl.Series) -> bool:
     """
     name = column.name
     known, unit = column.drop_nulls(), number_unit(column)
-    if is_code_name(name) or rules.is_row_id_name(name):
+    if is_code_name(name) or is_row_id_name(name):
         return False
     if unit != "dates" and (is_amount_name(name) or is_money_name(name)):
         return False
@@ -754,9 +623,9 @@ def find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | No
             return None
     elif days.dtype != pl.Date and not (days.dtype == pl.String and not days.str.contains(":", literal=True).any()):
         return None
-    others = [frame[name] for name in names if name != date and not _LASTING.search(name.lower())]
+    others = [frame[name] for name in names if name != date and not LASTING.search(name.lower())]
     clocks = [each.name for each in others if each.dtype == pl.Time or are_clocks(each)]
-    return next((name for name in clocks if _CLOCK.search(name.lower())), next(iter(clocks), None))
+    return next((name for name in clocks if CLOCK.search(name.lower())), next(iter(clocks), None))
 
 
 def _seconds_of_day(column: pl.Series, notices: list[str] | None) -> pl.Series:

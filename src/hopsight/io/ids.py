@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from hopsight.checks import option, plural, shortened
 from hopsight.io.notices import notice
-from hopsight.io.rules import check_none, normalized_name, row_number
+from hopsight.io.rules import check_none, row_number
+from hopsight.io.vocabulary import ID_ENDINGS, NO_IDS, TWO_KINDS, normalized_name
 from hopsight.system.lazy_polars import pl
 
-NO_IDS = ("", "-", "--", "nan", "null", "none", "n/a", "#n/a", "(null)", "\\n")  # where there is no id
 ROW = "hopsight_row"  # numbers the rows of a table before any is left out
 WHOLE = r"^([+-]?\d+)[.,]0?$"  # 5.0 and 5,0 are 5, in tables and in files of labels; 5.000 may be 5,000
 
@@ -257,20 +257,6 @@ def listed(values: pl.Series) -> str:
     return ", ".join(shortened(value) for value in values.head(EXAMPLES)) + (", …" if len(values) > EXAMPLES else "")
 
 
-_ACTORS = (
-    "user", "customer", "client", "buyer", "reviewer", "author", "account", "card", "patient", "person", "actor",
-    "investor", "member", "viewer", "visitor",
-)  # fmt: skip
-_THINGS = (
-    "item", "product", "merchant", "shop", "store", "movie", "book", "song", "artist", "page", "paper", "venue",
-    "subreddit", "group", "event", "device", "ip", "provider", "company", "business", "asin",
-    "repo", "repository", "video", "channel", "track", "restaurant", "hotel", "domain", "project",
-)  # fmt: skip
-_ENDINGS = ("", "_id", "_name", "_number", "_no")
-PAIRS = tuple(
-    (f"{actor}{ending}", f"{thing}{other}")
-    for actor in _ACTORS for thing in _THINGS for ending in _ENDINGS for other in _ENDINGS
-)  # fmt: skip
 UNKNOWN = "(unknown)"
 
 
@@ -324,7 +310,7 @@ def as_sides(
     ``bipartite`` None decides by the names of the two columns, such as ``user`` and ``item``.
     """
     known = (normalized_name(names[0]), normalized_name(names[1]))
-    if not (known in PAIRS if bipartite is None else bipartite):
+    if not (known in TWO_KINDS if bipartite is None else bipartite):
         return Sides(ends)
     types = (_without_ending(known[0]), _without_ending(known[1]))
     sources, targets = same_type(*ends)
@@ -341,4 +327,4 @@ def as_sides(
 
 def _without_ending(name: str) -> str:
     """Return what a column of ids is about: the user of ``user_id``."""
-    return next((name.removesuffix(ending) for ending in _ENDINGS[1:] if name.endswith(ending)), name)
+    return next((name.removesuffix(ending) for ending in ID_ENDINGS[1:] if name.endswith(ending)), name)

@@ -17,46 +17,25 @@ from hopsight.graph import AttributedGraph
 from hopsight.io.frames import frame_of, open_table
 from hopsight.io.ids import WHOLE
 from hopsight.io.notices import notice
-from hopsight.io.rules import (
-    SINCE_1970,
-    SUSPICION,
-    filled,
-    first_known,
-    is_time,
-    normalized_name,
-    notice_ignored,
-    without_ignored,
-)
+from hopsight.io.rules import SINCE_1970, filled, is_time, notice_ignored, without_ignored
 from hopsight.io.sources import Address, file_of, reading, resolve
+from hopsight.io.vocabulary import (
+    ANOMALOUS,
+    BLANK,
+    COLUMN_NAMES,
+    DOUBTS,
+    MAYBE_NAMES,
+    NEGATIONS,
+    NORMAL,
+    SUSPICION,
+    UNDECIDED,
+    first_known,
+    normalized_name,
+)
 from hopsight.system.arrays import find_edges
 from hopsight.system.lazy_polars import pl
 
 VERDICTS = ("anomalous", "normal", "unsure")
-ANOMALOUS = frozenset(
-    ("anomalous", "anomaly", "1", "true", "yes", "y", "fraud", "fraudulent", "bad", "suspicious", "positive", "illicit",
-     "spam", "scam", "banned", "abuse", "confirmed", "confirmed case", "true positive", "tp", "false negative", "fn",
-     "sar", "chargeback", "betrug", "ja", "bestätigt", "fraude", "oui", "tak", "sim", "sí", "да", "ano", "evet")
-)  # fmt: skip
-NORMAL = frozenset(
-    ("normal", "0", "false", "no", "n", "ok", "good", "legit", "legitimate", "licit", "negative", "clean", "genuine",
-     "benign", "honest", "ordinary", "cleared", "closed", "dismissed", "unfounded", "false positive", "false alarm",
-     "fp", "tn", "true negative", "nein", "entlastet", "unbegründet", "fehlalarm", "non", "nie", "não", "нет", "ne",
-     "hayır")
-)  # fmt: skip
-BLANK = frozenset(("", "none", "null", "nan", "na", "n/a", "-1"))  # nobody has judged
-UNKNOWN = BLANK | frozenset(
-    ("unsure", "unknown", "?", "pending", "open", "undecided", "tbd", "in review", "under review", "not reviewed",
-     "unreviewed", "unlabeled", "offen", "in bearbeitung", "en cours", "pendiente", "en curso", "in corso",
-     "em análise", "in behandeling", "nierozstrzygnięte", "nierozstrzygnięty", "nierozstrzygnięta", "w toku")
-)  # fmt: skip
-NEGATIONS = frozenset(("no", "not", "non", "without", "kein", "keine", "nicht", "pas", "sin", "geen", "nie"))
-DOUBTS = frozenset(("possible", "possibly", "potential", "suspected", "alleged", "likely", "verdacht", "maybe",
-                    "ruled", "excluded", "unproven", "ausgeschlossen"))  # fmt: skip
-COLUMN_NAMES = (  # of labels in a file
-    "verdict", "outcome", "result", "decision", "ergebnis", "befund", "wynik", "résultat", "resultado", "esito",
-    "uitslag", "výsledek", "sonuç",
-)  # fmt: skip
-MAYBE_NAMES = ("label", "status")  # of a column of labels, unless another one can be read as labels
 MOST_WORDS = 10  # of a column of labels that is recognized by its values, and in a message
 
 
@@ -240,7 +219,7 @@ def meaning_of(words: set[str], anomalous_value: object = None) -> dict[str, boo
     >>> meaning_of({"confirmed fraud", "no fraud", "false positive", ""})
     {'confirmed fraud': True, 'false positive': False, 'no fraud': False}
     """
-    found = sorted(words - UNKNOWN)
+    found = sorted(words - UNDECIDED)
     given = anomalous_value if isinstance(anomalous_value, list | tuple | set) else [anomalous_value]
     if wanted := {label_word(each): each for each in given if each is not None}:
         absent = [each for each in wanted if found and each not in found]

@@ -20,20 +20,8 @@ from hopsight.graph import AttributedGraph
 from hopsight.io import rules
 from hopsight.io.ids import UNKNOWN
 from hopsight.io.notices import notice
-from hopsight.io.rules import (
-    LEAST_ROWS,
-    MAX_CATEGORIES,
-    MISSING_CATEGORY,
-    NAME_NAMES,
-    OTHER_CATEGORY,
-    TYPE_NAMES,
-    first_known,
-    is_code_name,
-    is_row_id,
-    is_row_id_name,
-    is_time,
-    normalized_name,
-)
+from hopsight.io.rules import LEAST_ROWS, MAX_CATEGORIES, MISSING_CATEGORY, OTHER_CATEGORY, is_row_id, is_time
+from hopsight.io.vocabulary import TYPE_NAMES, UNLABELED, first_known, is_code_name, is_name_name, is_row_id_name
 from hopsight.system.lazy_polars import pl
 
 SPARSE_BELOW = 0.1  # share of nonzero cells below which a large matrix is kept sparse
@@ -42,7 +30,7 @@ MOST_SHARED = 0.2  # share of rows with the value of another in a column that sa
 MOST_LISTED = 5  # columns that one notice names
 NO_ATTRIBUTES = "there is no attribute column; every node needs at least one number or category"
 LABELS = {"false": 0, "true": 1, "no": 0, "yes": 1, "0": 0, "1": 1, "0.0": 0, "1.0": 1}
-LABELS |= {"-1": -1, "-1.0": -1} | dict.fromkeys(rules.UNLABELED, -1)
+LABELS |= {"-1": -1, "-1.0": -1} | dict.fromkeys(UNLABELED, -1)
 KINDS = {"false": 0, "true": 1, "no": 0, "yes": 1} | {f"{kind}{end}": kind for kind in range(4) for end in ("", ".0")}
 
 
@@ -474,8 +462,8 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
 
     One that is called so may repeat if it has too many values to be a category.
     """
-    for name in sorted(names, key=lambda name: normalized_name(name) not in NAME_NAMES):
-        values, is_called = column(name), normalized_name(name) in NAME_NAMES
+    for name in sorted(names, key=lambda name: not is_name_name(name)):
+        values, is_called = column(name), is_name_name(name)
         least = 2 if is_called else LEAST_ROWS
         is_text = (
             values.dtype == pl.String and len(values) >= least and not (is_row_id_name(name) or is_code_name(name))
@@ -490,9 +478,10 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
 
 
 def _are_values(words: pl.Series) -> bool:
-    """Return whether text holds dates or mostly numbers, as people write them."""
+    """Return whether text holds dates or mostly numbers, as people write them, such as 55.5k: no two letters."""
+    n_named = int(words.str.contains(r"\p{L}{2}").sum())
     n_others = min(rules.text_numbers(words, kind).null_count() for kind in rules.WRITTEN)
-    return n_others < len(words) / 2 or is_time(words)
+    return min(n_named, n_others) < len(words) / 2 or is_time(words)
 
 
 def _are_sentences(words: pl.Series) -> bool:

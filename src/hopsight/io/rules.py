@@ -12,68 +12,25 @@ from typing import Any, Literal
 
 from hopsight.checks import option, plural, shortened
 from hopsight.io.notices import notice
+from hopsight.io.vocabulary import (
+    CASE,
+    CURRENCIES,
+    EMPTY_NUMBERS,
+    ISO_CURRENCIES,
+    SUSPICION,
+    TRUTH,
+    TRUTH_NAMES,
+    VOID,
+    is_code_name,
+    is_row_id_name,
+    is_status_name,
+    normalized_name,
+)
 from hopsight.system.lazy_polars import pl
 
-TRUTH_NAMES = {"label", "labels", "y", "gnd", "truth", "ground_truth", "class", "isfraud", "is_sar", "is_bot"}
-_TRUTH = re.compile(
-    r"(is_)?(flagged_)?(fraud|fraudulent|anomaly|anomalous|outlier|attack|laundering|money_laundering|suspicious|"
-    r"phishing|scam|malicious|malware|spam|illicit)(_(type|category|cat|flag|label))?"
-)
-_CASE = re.compile(
-    r"(is_)?confirmed|((is|known|confirmed|past|prior)_)+case|case_(outcome|result|verdict)|verdict|bestätigter_fall"
-)
-SUSPICION = re.compile(  # stems in common languages; the words for yes and no are in as many
-    "fraud|frode|betrug|bedrog|oszust|estaf|suspe|sospe|sospet|verd[aä]cht|scam|laundering|мошен|欺诈|詐欺|사기"
-)
-CODE_WORDS = {
-    "id", "ids", "account", "acct", "iban", "imei", "imsi", "msisdn", "phone", "telephone", "mobile", "telefon", "tel",
-    "port", "zip", "zipcode", "postcode", "plz", "code", "number", "ref", "reference", "block", "blockno", "nonce",
-    "ean", "isbn", "gtin", "barcode", "sku",
-}  # fmt: skip
-WEIGHT_NAMES = ("hopsight_weight", "weight", "weights", "edge_weight")
-TIME_NAMES = (
-    "hopsight_time", "timestamp", "time", "datetime", "date", "ts", "t", "unixtime", "unix_time", "epoch", "created_at",
-    "sent_at", "event_time", "datum", "fecha", "dato", "minute", "hour", "day", "step",
-)  # fmt: skip
-STATUS_NAMES = ("status", "state", "statut", "estado", "stato", "zustand", "buchungsstatus", "stav", "durum")
 MOST_STATUSES, SHOWN_STATUSES = 10, 5  # values of a column that may be a status, and those in a message
-VOID = {
-    "cancelled", "canceled", "failed", "declined", "rejected", "refused", "void", "voided", "aborted", "expired",
-    "reverted", "reversed", "not executed", "storno", "storniert", "abgelehnt", "fehlgeschlagen", "annulé", "annulée",
-    "refusé", "refusée", "échoué", "cancelado", "cancelada", "anulado", "anulada", "rechazado", "rechazada",
-    "annullato", "annullata", "rifiutato", "rifiutata", "odrzucona", "odrzucony", "odrzucono", "anulowana", "anulowany",
-    "anulowano", "zamítnuto", "zrušeno", "stornováno", "geweigerd", "geannuleerd", "mislukt", "reddedildi", "iptal",
-    "başarısız", "rejeitado", "rejeitada", "recusado", "recusada", "estornado", "estornada",
-}  # fmt: skip
-TYPE_NAMES = ("hopsight_type", "node_type")
-NAME_NAMES = (
-    "hopsight_name", "name", "full_name", "display_name", "title", "name_1", "name1", "username", "user_name",
-    "company", "company_name", "firma", "firmenname", "nachname", "nom", "nombre", "razón_social", "ragione_sociale",
-)  # fmt: skip
 FEWEST_ROWS = 3  # of a table in which an id that differs in every row identifies rows
 LEAST_ROWS = 10  # of a table in which a column of different texts is a column of names
-_ROW_ID = re.compile(
-    r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|mid|tid|txid|msgid|key|no|ref|reference)|.+_number|\w*(nr|nummer)"
-)
-_EVENTS = (
-    r"(booking|transaction|trans|tran|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|reference|ref"
-    r"|receipt|voucher|beleg|buchungs?|rechnungs?|transaktions?|vorgangs?|auftrags?|zahlungs?"
-    r"|pedido|factura|facture|fattura|fatura|commande|orden|ordine|transacci[oó]n|transa[cç][aã]o|pi[eè]ce)"
-)
-_EVENT = re.compile(
-    rf"{_EVENTS}_?(id|uid|no|nr|number|nummer|ref|reference|hash|index|key|date|time)|(id|no|nr|n°|num|numero)_{_EVENTS}"
-    r"|id|uuid|guid|index|row|date|datetime|timestamp"
-)
-
-
-def normalized_name(name: str) -> str:
-    """Return a column name in lower case, with underscores between its words.
-
-    >>> normalized_name(" Node-ID "), normalized_name("isFraud"), normalized_name("FromNodeId")
-    ('node_id', 'is_fraud', 'from_node_id')
-    """
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
-    return re.sub(r"[\s\-_.]+", "_", parted.lower().rstrip(" .-"))
 
 
 def is_truth(column: pl.Series) -> bool:
@@ -90,35 +47,13 @@ def is_truth(column: pl.Series) -> bool:
     [True, True, True, True, False]
     """
     known = normalized_name(column.name)
-    if known in TRUTH_NAMES or known.startswith("label_") or _TRUTH.fullmatch(known) is not None:
+    if known in TRUTH_NAMES or known.startswith("label_") or TRUTH.fullmatch(known) is not None:
         return True
-    is_case = _CASE.fullmatch(known) is not None
+    is_case = CASE.fullmatch(known) is not None
     if not (is_case or SUSPICION.search(column.name.lower())) or column.dtype.is_nested():
         return False
     values = filled(column) if column.dtype == pl.String else column.drop_nulls()
     return values.n_unique() <= 2 and (not is_case or 0 < len(values) < len(column))
-
-
-def is_row_id_name(name: str) -> bool:
-    """Return whether a column is called like a number that only identifies rows.
-
-    >>> [is_row_id_name(name) for name in ("tx_id", "mid", "transactionID", "id_pedido", "paid", "booking_date")]
-    [True, True, True, True, False, False]
-    """
-    known = normalized_name(name)
-    return any(form.fullmatch(known) for form in (_ROW_ID, _EVENT)) and not known.endswith(("date", "time", "stamp"))
-
-
-def is_code_name(name: str) -> bool:
-    """Return whether whole numbers of this name are ids or codes, of which no mean can be taken.
-
-    >>> [is_code_name(name) for name in ("IMEI", "cell_id", "A_NUMBER", "id.orig_p", "number", "paid", "amount")]
-    [True, True, True, True, False, False, False]
-    """
-    words = normalized_name(name).split("_")
-    if words == ["number"]:  # of what?
-        return False
-    return words[-1] in CODE_WORDS or (words[0] == "id" and len(words) > 1)
 
 
 def are_code_numbers(column: pl.Series) -> bool:
@@ -127,16 +62,6 @@ def are_code_numbers(column: pl.Series) -> bool:
         return column.dtype.is_integer() and is_code_name(column.name)
     words = filled(column)
     return len(words) > 0 and bool(words.str.contains(r"^[+-]?[0-9]+$").all())
-
-
-def is_event_name(name: str) -> bool:
-    """Return whether a column is called like the number or the time of an event, which is no end of an edge.
-
-    >>> [is_event_name(name) for name in ("Booking ID", "Trans-Nr.", "id_pedido", "Date", "account_id", "shop")]
-    [True, True, True, True, False, False]
-    """
-    known = normalized_name(name)
-    return _EVENT.fullmatch(known) is not None
 
 
 def is_row_id(column: pl.Series) -> bool:
@@ -155,16 +80,6 @@ def is_row_id(column: pl.Series) -> bool:
     if not known.dtype.is_integer() or n_rows < 2 * LEAST_ROWS or known.n_unique() < n_rows:
         return False
     return int(known.max()) - int(known.min()) == n_rows - 1  # type: ignore[arg-type]
-
-
-def first_known(names: Sequence[str], known: Sequence[str]) -> str | None:
-    """Return the first of some known names that a table has, as the table writes it.
-
-    >>> first_known(["Amount", "Created-At", "T"], TIME_NAMES)
-    'T'
-    """
-    by_name = {normalized_name(name): name for name in reversed(names)}
-    return next((by_name[name] for name in known if name in by_name), None)
 
 
 SECONDS_PER_DAY = 86400.0
@@ -493,21 +408,6 @@ def _seconds(words: pl.Series, pattern: str, order: str) -> pl.Series:
 
 
 WRITTEN = {"point numbers": ".", "comma numbers": ","}  # what a column of such numbers holds, and its decimal mark
-_CODES = """
-AED AFN AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY COP
-CRC CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR
-ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK
-MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS
-SRD SSP STN SVC SYP SZL THB TJS TMT TND TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW
-ZWG BTC ETH USDT USDC BNB SOL XRP LTC DAI
-"""  # of ISO 4217, without four that are words (ALL, CUP, PEN, TOP), and of exchanges
-ISO_CURRENCIES = frozenset(_CODES.split())
-CURRENCIES = {
-    "$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "₹": "INR", "RS.": "INR", "RS": "INR", "₽": "RUB", "₩": "KRW",
-    "₺": "TRY", "R$": "BRL", "ZŁ": "PLN", "KR.": "KR", "円": "JPY", "元": "CNY",
-}  # fmt: skip
-_DOLLARS = "USD ARS AUD BBD BSD BZD CAD CLP COP DOP FJD HKD JMD MXN NAD NZD SGD TTD TWD UYU XCD"
-DOLLARS = frozenset(_DOLLARS.split())  # all have the sign $
 _WORDS = r"kr\.?|zł|Rs\.?|S/\.?|B/\.|Kč|Ft|лв\.?|руб\.?|元|円|원"  # where no sign is usual
 _MONEY = rf"(?:(?i:[A-Z]{{0,3}}\p{{Sc}}|{'|'.join(sorted(ISO_CURRENCIES))}|{_WORDS}))"
 _SPACE = "\u00a0\u202f '’"  # between thousands
@@ -544,16 +444,6 @@ def units_of(words: pl.Series) -> list[str]:
     found = words.str.extract(rf"({_MONEY}|%)").drop_nulls().unique().to_list()
     units = {CURRENCIES.get(unit.upper(), unit.upper()) for unit in found}
     return sorted(units - ({"¥"} if units & {"JPY", "CNY"} else set()))
-
-
-def currency_in(name: str) -> str | None:
-    """Return the currency that is a part of a name.
-
-    >>> [currency_in(name) for name in ("Betrag (EUR)", "amount_usd", "Amount ($)", "amount")]
-    ['EUR', 'USD', 'USD', None]
-    """
-    words = [word.upper() for word in re.split(r"[\s()\[\]/,:_-]+", name)]
-    return next((CURRENCIES.get(word, word) for word in words if word in ISO_CURRENCIES or word in CURRENCIES), None)
 
 
 def as_currencies(words: pl.Series) -> pl.Series:
@@ -647,11 +537,6 @@ MAX_CATEGORIES = 50
 LEAST_EMPTY, EMPTY_SHARE = 3, 0.05  # empty cells of a column that get an attribute
 MISSING = ("fill", "refuse", "mean")
 MISSING_CATEGORY, OTHER_CATEGORY = "(missing)", "(other)"
-EMPTY_NUMBERS = (  # what people and programs write into an empty number cell
-    "", "na", "n/a", "n.a.", "#n/a", "nan", "null", "(null)", "none", "-", "--", "\\n", "?", "unknown", "missing",
-    "unbekannt", "k.a.", "k. a.", "#nv", "n.c.", "n/c", "n.d.", "n/d", "s/d", "s.d.", "b.d.", "н/д",
-)  # fmt: skip
-UNLABELED = (*EMPTY_NUMBERS, "unlabeled", "unlabelled")  # words for a node without ground truth
 BOOLEANS = {"true": 1.0, "false": 0.0}
 TextKind = Literal[
     "numbers", "booleans", "dates", "day-first dates", "month-first dates", "times of day", "point numbers",
@@ -875,16 +760,6 @@ def notice_ignored(left_out: Mapping[str, int], notices: list[str] | None) -> No
     """Say how many rows each entry has left out."""
     for entry, n_rows in left_out.items():
         notice(f"Left out {plural(n_rows, 'row')} with {entry}.", notices)
-
-
-def is_status_name(name: str) -> bool:
-    """Return whether a column is called like the status of events, some of which may not have taken place.
-
-    >>> [is_status_name(name) for name in ("paymentStatus", "STATUS PRZELEWU", "statement")]
-    [True, True, False]
-    """
-    words = normalized_name(name).split("_")
-    return words[0] in STATUS_NAMES or words[-1] in STATUS_NAMES
 
 
 def notice_status(column: pl.Series, ignore: Sequence[str], notices: list[str] | None) -> None:

@@ -28,15 +28,12 @@ from hopsight.graph import AttributedGraph
 from hopsight.io import ids, rules
 from hopsight.io.derive import COUNTS, EdgeRows, derive, no_rows, parse_derive
 from hopsight.io.edges import (
-    END_NAMES,
     MOST_LOOKED_AT,
     EdgeColumns,
     assemble,
     edge_columns,
     find_ends,
-    is_amount_name,
     own_edges,
-    paired,
     state_ends,
 )
 from hopsight.io.frames import Table, frame_of, is_frame, open_table, write_frame
@@ -51,29 +48,23 @@ from hopsight.io.nodes import (
     with_unknown,
 )
 from hopsight.io.notices import NamedNotices, notice, notice_renamed
-from hopsight.io.rules import LEAST_ROWS, is_event_name, normalized_name
+from hopsight.io.rules import LEAST_ROWS
 from hopsight.io.sources import TABLE_SUFFIXES, Address, reading, resolve
 from hopsight.io.typed import Nodes, Relation, check_type, typed_graph
+from hopsight.io.vocabulary import (
+    ID_NAMES,
+    TOTALS,
+    find_end_names,
+    is_amount_name,
+    is_event_name,
+    is_row_id_name,
+    normalized_name,
+)
 from hopsight.system.lazy_polars import pl
 
 OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsight wrote
 DIRECTED = "hopsight_directed"  # by which an edge list of this kind is recognized
 MOST = 0.5  # share of the ids of edges that a column of node ids has
-ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
-TOTALS = {
-    "total",
-    "totals",
-    "grand total",
-    "sum",
-    "summe",
-    "gesamt",
-    "somme",
-    "suma",
-    "totale",
-    "totaal",
-    "итого",
-    "合计",
-}
 SHOWN = 6  # names of attributes in a line
 MISSPELLED = 0.8  # likeness of a type without a table to one that has a table
 
@@ -646,8 +637,7 @@ class Joins:
 
 def _other_ends(names: Sequence[str], given: EdgeTable) -> list[tuple[str, str]]:
     """Return the pairs of columns that may be ends where no two are given or called so."""
-    known = {normalized_name(name) for name in names}
-    if (given.source and given.target) or paired(names) or any(known.issuperset(pair) for pair in END_NAMES):
+    if (given.source and given.target) or find_end_names(names):
         return []
     likely = [name for name in names if not (is_event_name(name) or is_amount_name(name))]
     pairs = permutations(likely[:MOST_LOOKED_AT], 2)
@@ -778,7 +768,7 @@ def _without_copies(rows: pl.DataFrame, others: Sequence[str], notices: list[str
     n_copies, kept = int(copies.sum()), rows.filter(~copies)
     those = "1 row is an exact copy" if n_copies == 1 else f"{n_copies:,} rows are exact copies"
     those += f" of earlier rows, first row {rows.filter(copies)[ids.ROW][0]:,} of the data"
-    numbered = next((name for name in others if rules.is_row_id_name(name) and kept[name].is_unique().all()), None)
+    numbered = next((name for name in others if is_row_id_name(name) and kept[name].is_unique().all()), None)
     if numbered is None:
         notice(f"{those}, and counted again; remove what was not meant.", notices)
         return rows

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hopsight.checks import check_choice, option, shortened
 from hopsight.io import rules
 from hopsight.io.edges import find_ends
-from hopsight.io.ids import NO_IDS, notice_missing
+from hopsight.io.ids import notice_missing
 from hopsight.io.nodes import (
     NO_ATTRIBUTES,
     Plan,
@@ -30,6 +30,7 @@ from hopsight.io.nodes import (
 )
 from hopsight.io.notices import notice
 from hopsight.io.tables import find_id, notice_unused
+from hopsight.io.vocabulary import NO_IDS
 from hopsight.spark.blocks import id_type, lists_of, with_row_numbers
 
 if TYPE_CHECKING:

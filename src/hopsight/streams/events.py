@@ -15,32 +15,19 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, option, plural, shortened
 from hopsight.io import ids
-from hopsight.io.edges import (
-    edge_columns,
-    find_clock,
-    find_ends,
-    find_time,
-    is_currency_name,
-    is_money_name,
-    state_ends,
-)
+from hopsight.io.edges import edge_columns, find_clock, find_ends, find_time, state_ends
 from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column, read_flags
 from hopsight.io.notices import notice
 from hopsight.io.rules import (
     MOST_WRONG,
-    WEIGHT_NAMES,
     WRITTEN,
     amount_span,
     are_currencies,
     as_currencies,
     check_none,
     clock_seconds,
-    currency_in,
-    first_known,
-    is_code_name,
     is_filled,
-    is_status_name,
     notice_ignored,
     notice_status,
     notice_written,
@@ -55,6 +42,15 @@ from hopsight.io.rules import (
 from hopsight.io.sources import reading
 from hopsight.io.tables import find_id, find_joining, read_tables
 from hopsight.io.textfile import with_encoding
+from hopsight.io.vocabulary import (
+    WEIGHT_NAMES,
+    currency_in,
+    first_known,
+    is_code_name,
+    is_currency_name,
+    is_money_name,
+    is_status_name,
+)
 from hopsight.preprocess import AttributeTransform
 from hopsight.streams.memory import N_ATTRIBUTES
 from hopsight.streams.times import ISO, NO_EVENTS, PLAIN, as_numbers, as_seconds, time_form, time_pattern

@@ -1,0 +1,362 @@
+"""What columns are called and what cells say, in the languages of tables that people have: the words of every rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+# Columns that are recognized by their whole name, the likeliest first.
+ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
+WEIGHT_NAMES = ("hopsight_weight", "weight", "weights", "edge_weight")
+TIME_NAMES = (
+    "hopsight_time", "timestamp", "time", "datetime", "date", "ts", "t", "unixtime", "unix_time", "epoch", "created_at",
+    "sent_at", "event_time", "datum", "fecha", "dato", "minute", "hour", "day", "step",
+)  # fmt: skip
+TYPE_NAMES = ("hopsight_type", "node_type")
+NAME_NAMES = (
+    "hopsight_name", "name", "full_name", "display_name", "title", "name_1", "name1", "username", "user_name",
+    "company", "company_name", "firma", "firmenname", "nachname", "nom", "nombre", "razón_social", "razão_social",
+    "ragione_sociale", "raison_sociale", "nome", "nome_completo", "naam", "nazwa", "navn", "namn", "jméno", "název",
+    "имя", "фио", "наименование", "名称", "姓名", "名前", "氏名", "이름",
+)  # fmt: skip
+COLUMN_NAMES = (  # of labels in a file
+    "verdict", "outcome", "result", "decision", "ergebnis", "befund", "wynik", "résultat", "resultado", "esito",
+    "uitslag", "výsledek", "sonuç",
+)  # fmt: skip
+MAYBE_NAMES = ("label", "status")  # of a column of labels, unless another one can be read as labels
+TRUTH_NAMES = {"label", "labels", "y", "gnd", "truth", "ground_truth", "class", "isfraud", "is_sar", "is_bot"}
+TRUTH = re.compile(
+    r"(is_)?(flagged_)?(fraud|fraudulent|anomaly|anomalous|outlier|attack|laundering|money_laundering|suspicious|"
+    r"phishing|scam|malicious|malware|spam|illicit)(_(type|category|cat|flag|label))?"
+)
+CASE = re.compile(
+    r"(is_)?confirmed|((is|known|confirmed|past|prior)_)+case|case_(outcome|result|verdict)|verdict|bestätigter_fall"
+)
+SUSPICION = re.compile(  # stems in common languages; the words for yes and no are in as many
+    "fraud|frode|betrug|bedrog|oszust|estaf|suspe|sospe|sospet|verd[aä]cht|scam|laundering|мошен|欺诈|詐欺|사기"
+)
+
+# Columns that are recognized by a word of their name.
+STATUS_WORDS = {"status", "state", "statut", "estado", "stato", "zustand", "buchungsstatus", "stav", "durum"}
+CODE_WORDS = {
+    "id", "ids", "account", "acct", "iban", "imei", "imsi", "msisdn", "phone", "telephone", "mobile", "telefon", "tel",
+    "port", "zip", "zipcode", "postcode", "plz", "code", "number", "ref", "reference", "block", "blockno", "nonce",
+    "ean", "isbn", "gtin", "barcode", "sku",
+}  # fmt: skip
+MONEY = {
+    "amount", "amt", "value", "price", "total", "sum", "betrag", "summe", "wert", "importe", "importo", "montant",
+    "monto", "valor", "valeur", "bedrag", "belopp", "beløb", "kwota", "tutar", "umsatz", "gross", "brutto",
+    "сумма", "金额", "金額", "금액",
+}  # fmt: skip
+SECONDARY = {"fee", "fees", "tax", "vat", "charge", "commission", "discount", "original", "balance", "tip"}
+CURRENCY_WORDS = {"currency", "ccy", "währung", "waehrung", "devise", "moneda", "valuta", "币种", "通貨"}
+MEASURES = {  # of events, that nobody passes on
+    "bytes", "octets", "packets", "pkts", "kb", "mb", "gb", "size", "length", "duration", "seconds", "minutes", "count",
+    "calls", "messages", "distance", "quantity", "qty", "volume", "dauer", "größe", "durée", "taille", "duración",
+}  # fmt: skip
+AMOUNTS = {  # and other measures and properties of an event
+    *MONEY, *CURRENCY_WORDS, "quantity", "qty", "fee", "balance", "weight", "score", "rating", "count", "duration",
+    "type", "status", "year", "month", "hour", "saldo",
+}  # fmt: skip
+SIDES = {  # of an account: amounts in two columns
+    "debit", "credit", "soll", "haben", "débit", "crédit", "débito", "crédito", "debito", "credito", "withdrawal",
+    "withdrawals", "deposit", "deposits",
+}  # fmt: skip
+LATER = re.compile("open|birth|due|expir|valid|since|regist|joined|created|eröffn|fällig|geburt|naiss|nasc|nacim")
+TIMELY = re.compile(  # UNIX times, or numbers without a name
+    r"^column\d+$|time|date|stamp|_at(_|$)|zeit|hora|heure|horodat|tijd|godzina|время|时间|時刻|시간"
+    r"|(^|_)(created|updated|booked|posted|executed|opened|utc)(_|$)"
+    r"|(^|_)(ts|epoch|start|started|begin|began|beginn|first|last|end|ended|ende|seen|when)(_|$)"
+)
+CLOCK = re.compile("time|clock|hour|zeit|heure|hora|ora$|tijd|godzina|время|时间|時刻|시간")  # of a time of day
+LASTING = re.compile("duration|elapsed|length|dauer|durée|duración|durata|длительность|时长")  # of how long it took
+_NUMBERED = re.compile(  # numbers of rows
+    r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|mid|tid|txid|msgid|key|no|ref|reference)|.+_number|\w*(nr|nummer)"
+)
+_EVENTS = (
+    r"(booking|transaction|trans|tran|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|reference|ref"
+    r"|receipt|voucher|beleg|buchungs?|rechnungs?|transaktions?|vorgangs?|auftrags?|zahlungs?"
+    r"|pedido|factura|facture|fattura|fatura|commande|orden|ordine|transacci[oó]n|transa[cç][aã]o|pi[eè]ce)"
+)
+_EVENT = re.compile(
+    rf"{_EVENTS}_?(id|uid|no|nr|number|nummer|ref|reference|hash|index|key|date|time)|(id|no|nr|n°|num|numero)_{_EVENTS}"
+    r"|id|uuid|guid|index|row|date|datetime|timestamp"
+)
+
+# The two ends of an edge.
+END_WORDS = (  # words by which two names differ
+    ("source", "target"), ("source", "destination"), ("source", "dest"), ("src", "dst"), ("src", "dest"),
+    ("from", "to"), ("sender", "receiver"), ("sender", "recipient"), ("sender", "beneficiary"),
+    ("sending", "receiving"), ("payer", "payee"), ("payer", "beneficiary"), ("originator", "beneficiary"),
+    ("remitter", "beneficiary"), ("ordering", "beneficiary"), ("debtor", "creditor"), ("debit", "credit"),
+    ("buyer", "seller"), ("caller", "callee"), ("calling", "called"), ("origin", "destination"), ("orig", "dest"),
+    ("orig", "resp"), ("client", "server"), ("employee", "manager"), ("child", "parent"), ("citing", "cited"),
+    ("follower", "followee"), ("follower", "followed"), ("lender", "borrower"), ("referrer", "referred"), ("a", "b"),
+    ("auftraggeber", "empfänger"), ("auftraggeber", "begünstigter"), ("absender", "empfänger"),
+    ("zahler", "empfänger"), ("ordenante", "beneficiario"), ("remitente", "destinatario"), ("emisor", "receptor"),
+    ("mittente", "destinatario"), ("ordinante", "beneficiario"), ("débiteur", "créditeur"),
+    ("débiteur", "créancier"), ("émetteur", "destinataire"), ("expéditeur", "destinataire"),
+    ("origem", "destino"), ("origen", "destino"), ("opdrachtgever", "begunstigde"), ("debitada", "creditada"),
+    ("pagador", "recebedor"), ("comprador", "vendedor"), ("acheteur", "vendeur"),
+    ("remetente", "destinatário"), ("rekening", "tegenrekening"),
+    ("отправитель", "получатель"), ("плательщик", "получатель"), ("付款", "收款"), ("转出", "转入"),
+    ("送金元", "送金先"), ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
+)  # fmt: skip
+ALONE = {"a", "b", "debit", "credit"}  # of them, words that mean an end only beside another word
+NO_ENDS = {  # words of a property of an end
+    "amount", "balance", "currency", "value", "fee", "port", "bank", "location", "country", "city", "state", "type",
+    "date", "time", "bytes", "packets", "pkts", "lat", "lon", "latitude", "longitude", "mac", "name",
+}  # fmt: skip
+ID_WORDS = {
+    "id", "account", "iban", "address", "ip", "h", "host", "number", "acct", "user", "node", "konto", "compte",
+    "cuenta", "conta", "conto", "rekening", "账号", "口座",
+}  # fmt: skip
+_ACTORS = (
+    "user", "customer", "client", "buyer", "reviewer", "author", "account", "card", "patient", "person", "actor",
+    "investor", "member", "viewer", "visitor",
+)  # fmt: skip
+_THINGS = (
+    "item", "product", "merchant", "shop", "store", "movie", "book", "song", "artist", "page", "paper", "venue",
+    "subreddit", "group", "event", "device", "ip", "provider", "company", "business", "asin",
+    "repo", "repository", "video", "channel", "track", "restaurant", "hotel", "domain", "project",
+)  # fmt: skip
+ID_ENDINGS = ("", "_id", "_name", "_number", "_no")
+TWO_KINDS = tuple(
+    (f"{actor}{ending}", f"{thing}{other}")
+    for actor in _ACTORS for thing in _THINGS for ending in ID_ENDINGS for other in ID_ENDINGS
+)  # fmt: skip
+_END_NAMES = (  # whole names without such words
+    ("u", "v"), ("sourceid", "targetid"), ("node1", "node2"), ("node_1", "node_2"), ("id1", "id2"), ("id_1", "id_2"),
+    ("start", "end"), ("head", "tail"), ("name_orig", "name_dest"), ("rater", "ratee"), ("giver", "taker"),
+    ("konto", "gegenkonto"), ("i", "j"), *TWO_KINDS,
+)  # fmt: skip
+
+# What cells say.
+NO_IDS = ("", "-", "--", "nan", "null", "none", "n/a", "#n/a", "(null)", "\\n")  # where there is no id
+EMPTY_NUMBERS = (  # what people and programs write into an empty number cell
+    "", "na", "n/a", "n.a.", "#n/a", "nan", "null", "(null)", "none", "-", "--", "\\n", "?", "unknown", "missing",
+    "unbekannt", "k.a.", "k. a.", "#nv", "n.c.", "n/c", "n.d.", "n/d", "s/d", "s.d.", "b.d.", "н/д",
+)  # fmt: skip
+UNLABELED = (*EMPTY_NUMBERS, "unlabeled", "unlabelled")  # words for a node without ground truth
+TOTALS = {
+    "total", "totals", "grand total", "sum", "summe", "gesamt", "somme", "suma", "totale", "totaal", "итого", "合计",
+}  # fmt: skip
+VOID = {  # events that did not take place
+    "cancelled", "canceled", "failed", "declined", "rejected", "refused", "void", "voided", "aborted", "expired",
+    "reverted", "reversed", "not executed", "storno", "storniert", "abgelehnt", "fehlgeschlagen", "annulé", "annulée",
+    "refusé", "refusée", "échoué", "cancelado", "cancelada", "anulado", "anulada", "rechazado", "rechazada",
+    "annullato", "annullata", "rifiutato", "rifiutata", "odrzucona", "odrzucony", "odrzucono", "anulowana", "anulowany",
+    "anulowano", "zamítnuto", "zrušeno", "stornováno", "geweigerd", "geannuleerd", "mislukt", "reddedildi", "iptal",
+    "başarısız", "rejeitado", "rejeitada", "recusado", "recusada", "estornado", "estornada",
+}  # fmt: skip
+WAYS = (  # which way money went
+    {"af", "bij"}, {"dbit", "crdt"}, {"dr", "cr"}, {"d", "c"}, {"debit", "credit"}, {"in", "out"}, {"s", "h"},
+    {"soll", "haben"}, {"débit", "crédit"}, {"debet", "kredit"}, {"incoming", "outgoing"}, {"sent", "received"},
+    {"debito", "credito"}, {"débito", "crédito"}, {"d", "k"}, {"wn", "ma"},
+)  # fmt: skip
+ANOMALOUS = frozenset(
+    ("anomalous", "anomaly", "1", "true", "yes", "y", "fraud", "fraudulent", "bad", "suspicious", "positive", "illicit",
+     "spam", "scam", "banned", "abuse", "confirmed", "confirmed case", "true positive", "tp", "false negative", "fn",
+     "sar", "chargeback", "betrug", "ja", "bestätigt", "fraude", "oui", "tak", "sim", "sí", "да", "ano", "evet")
+)  # fmt: skip
+NORMAL = frozenset(
+    ("normal", "0", "false", "no", "n", "ok", "good", "legit", "legitimate", "licit", "negative", "clean", "genuine",
+     "benign", "honest", "ordinary", "cleared", "closed", "dismissed", "unfounded", "false positive", "false alarm",
+     "fp", "tn", "true negative", "nein", "entlastet", "unbegründet", "fehlalarm", "non", "nie", "não", "нет", "ne",
+     "hayır")
+)  # fmt: skip
+BLANK = frozenset(("", "none", "null", "nan", "na", "n/a", "-1"))  # nobody has judged
+UNDECIDED = BLANK | frozenset(
+    ("unsure", "unknown", "?", "pending", "open", "undecided", "tbd", "in review", "under review", "not reviewed",
+     "unreviewed", "unlabeled", "offen", "in bearbeitung", "en cours", "pendiente", "en curso", "in corso",
+     "em análise", "in behandeling", "nierozstrzygnięte", "nierozstrzygnięty", "nierozstrzygnięta", "w toku")
+)  # fmt: skip
+NEGATIONS = frozenset(("no", "not", "non", "without", "kein", "keine", "nicht", "pas", "sin", "geen", "nie"))
+DOUBTS = frozenset(("possible", "possibly", "potential", "suspected", "alleged", "likely", "verdacht", "maybe",
+                    "ruled", "excluded", "unproven", "ausgeschlossen"))  # fmt: skip
+_CODES = """
+AED AFN AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY COP
+CRC CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR
+ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK
+MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS
+SRD SSP STN SVC SYP SZL THB TJS TMT TND TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW
+ZWG BTC ETH USDT USDC BNB SOL XRP LTC DAI
+"""  # of ISO 4217, without four that are words (ALL, CUP, PEN, TOP), and of exchanges
+ISO_CURRENCIES = frozenset(_CODES.split())
+CURRENCIES = {
+    "$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "₹": "INR", "RS.": "INR", "RS": "INR", "₽": "RUB", "₩": "KRW",
+    "₺": "TRY", "R$": "BRL", "ZŁ": "PLN", "KR.": "KR", "円": "JPY", "元": "CNY",
+}  # fmt: skip
+_DOLLARS = "USD ARS AUD BBD BSD BZD CAD CLP COP DOP FJD HKD JMD MXN NAD NZD SGD TTD TWD UYU XCD"
+DOLLARS = frozenset(_DOLLARS.split())  # all have the sign $
+
+
+_LATIN = re.compile(r"[a-zà-žß]+")
+
+
+def normalized_name(name: str) -> str:
+    """Return a column name in lower case, with underscores between its words.
+
+    >>> normalized_name(" Node-ID "), normalized_name("isFraud"), normalized_name("FromNodeId")
+    ('node_id', 'is_fraud', 'from_node_id')
+    """
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[\s\-_.]+", "_", parted.lower().rstrip(" .-"))
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a column name, in lower case."""
+    return normalized_name(name).split("_")
+
+
+def first_known(names: Sequence[str], known: Sequence[str]) -> str | None:
+    """Return the first of some known names that a table has, as the table writes it.
+
+    >>> first_known(["Amount", "Created-At", "T"], TIME_NAMES)
+    'T'
+    """
+    by_name = {normalized_name(name): name for name in reversed(names)}
+    return next((by_name[name] for name in known if name in by_name), None)
+
+
+def is_row_id_name(name: str) -> bool:
+    """Return whether a column is called like a number that only identifies rows.
+
+    >>> [is_row_id_name(name) for name in ("tx_id", "mid", "transactionID", "id_pedido", "paid", "booking_date")]
+    [True, True, True, True, False, False]
+    """
+    known = normalized_name(name)
+    return any(form.fullmatch(known) for form in (_NUMBERED, _EVENT)) and not known.endswith(("date", "time", "stamp"))
+
+
+def is_code_name(name: str) -> bool:
+    """Return whether whole numbers of this name are ids or codes, of which no mean can be taken.
+
+    >>> [is_code_name(name) for name in ("IMEI", "cell_id", "A_NUMBER", "id.orig_p", "number", "paid", "amount")]
+    [True, True, True, True, False, False, False]
+    """
+    words = words_of(name)
+    if words == ["number"]:  # of what?
+        return False
+    return words[-1] in CODE_WORDS or (words[0] == "id" and len(words) > 1)
+
+
+def is_event_name(name: str) -> bool:
+    """Return whether a column is called like the number or the time of an event, which is no end of an edge.
+
+    >>> [is_event_name(name) for name in ("Booking ID", "Trans-Nr.", "id_pedido", "Date", "account_id", "shop")]
+    [True, True, True, True, False, False]
+    """
+    known = normalized_name(name)
+    return _EVENT.fullmatch(known) is not None
+
+
+def is_status_name(name: str) -> bool:
+    """Return whether a column is called like the status of events, some of which may not have taken place.
+
+    >>> [is_status_name(name) for name in ("paymentStatus", "STATUS PRZELEWU", "statement")]
+    [True, True, False]
+    """
+    words = words_of(name)
+    return words[0] in STATUS_WORDS or words[-1] in STATUS_WORDS
+
+
+def find_end_names(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return the two columns that are called like the ends of an edge, the most likely ids first; None without any.
+
+    >>> find_end_names(["Time", "Sender_location", "Receiver_location", "Sender_account", "Receiver_account"])
+    ('Sender_account', 'Receiver_account')
+    >>> [find_end_names(names) for names in (["To", "from_id", "From"], ["A_NUMBER", "B_NUMBER"], ["debit", "credit"])]
+    [('From', 'To'), ('A_NUMBER', 'B_NUMBER'), None]
+    """
+    known = {normalized_name(name): name for name in reversed(names)}
+    found: list[tuple[bool, int, str, str]] = []
+    for name in names:
+        words = words_of(name)
+        for first, second in END_WORDS:
+            other = _other(words, first, second, known)
+            rest = [word for word in words if word != first]
+            if other is not None and other != name and not NO_ENDS.intersection(rest):
+                found.append((not ID_WORDS.intersection(rest), len(found), name, other))
+    if found:
+        return min(found)[2:]
+    return next(((known[one], known[other]) for one, other in _END_NAMES if one in known and other in known), None)
+
+
+def _other(words: list[str], first: str, second: str, known: Mapping[str, str]) -> str | None:
+    """Return the column that has the second word where this one has the first."""
+    if not _LATIN.fullmatch(first):  # without spaces between words
+        name = "_".join(words)
+        return known.get(name.replace(first, second)) if first in name else None
+    if first not in words or (first in ALONE and len(words) < 2):
+        return None
+    place = words.index(first)
+    return known.get("_".join([*words[:place], second, *words[place + 1 :]]))
+
+
+def is_amount_name(name: str) -> bool:
+    """Return whether a column is called like a measure or a property of an edge, which is no end of it.
+
+    >>> [is_amount_name(name) for name in ("Amount", "raised_amount", "currency", "account", "Betrag")]
+    [True, True, True, False, True]
+    """
+    words = words_of(name)
+    return words[-1] in AMOUNTS or words[0] in {"amount", "betrag"}
+
+
+def is_money_name(name: str) -> bool:
+    """Return whether a column is called like an amount of something that moves from one end to the other.
+
+    >>> [is_money_name(name) for name in ("Amount", "amount_eur", "Betrag", "EUR", "rating", "amount_type")]
+    [True, True, True, True, False, False]
+    >>> [is_money_name(name) for name in ("Valor Total (R$)", "Paid [EUR]", "TxnFee(ETH)")]
+    [True, True, False]
+    """
+    plain, *inside = re.split(r"[(\[]", name)
+    words = words_of(plain)
+    if any(word in name for word in MONEY if not word.isascii() and not _LATIN.fullmatch(word)):  # without spaces
+        return True
+    if words[0].upper() in ISO_CURRENCIES:
+        return len(words) == 1
+    if any(map(currency_in, inside)) and AMOUNTS.isdisjoint(words):
+        return True
+    return words[-1] in MONEY or (words[0] in MONEY and not AMOUNTS.intersection(words[1:]))
+
+
+def is_secondary_name(name: str) -> bool:
+    """Return whether amounts are those of a fee or the like."""
+    return not SECONDARY.isdisjoint(words_of(name))
+
+
+def is_measure_name(name: str) -> bool:
+    """Return whether a column is called like a measure of events that nobody passes on."""
+    return not MEASURES.isdisjoint(words_of(name))
+
+
+def is_side_name(name: str) -> bool:
+    """Return whether a column is called like the amounts that left or reached an account."""
+    return not SIDES.isdisjoint(words_of(name))
+
+
+def is_name_name(name: str) -> bool:
+    """Return whether a column is called like the names of nodes.
+
+    >>> [is_name_name(name) for name in ("fullName", "Nome / Razão Social", "type name")]
+    [True, True, False]
+    """
+    return any(part.strip("_") in NAME_NAMES for part in normalized_name(name).split("/"))
+
+
+def is_currency_name(name: str) -> bool:
+    """Return whether one of the words of a column's name means currency."""
+    return not CURRENCY_WORDS.isdisjoint(words_of(name))
+
+
+def currency_in(name: str) -> str | None:
+    """Return the currency that is a part of a name.
+
+    >>> [currency_in(name) for name in ("Betrag (EUR)", "amount_usd", "Amount ($)", "amount")]
+    ['EUR', 'USD', 'USD', None]
+    """
+    words = [word.upper() for word in re.split(r"[\s()\[\]/,:_-]+", name)]
+    return next((CURRENCIES.get(word, word) for word in words if word in ISO_CURRENCIES or word in CURRENCIES), None)
