@@ -183,7 +183,29 @@ def test_an_amount_that_returns_is_a_cycle_of_the_nodes_that_it_passed() -> None
     late = bank([(k, (k + 1) % 4, 5000.0, 40.0 + 5.0 * k) for k in range(4)], 4)  # each hop after five days
     assert facts(late, "cycle", 2) is None
     back = bank([(0, 1, 5000.0, 40.0), (1, 0, 5000.0, 41.0)], 2)
-    assert flow_of(back).raw[2, 0] > 0.0 and facts(back, "cycle", 0) is None
+    assert flow_of(back).raw[2, 0] == 0.0  # it was paid back
+
+
+def test_a_refund_passes_nothing_on() -> None:
+    """0 sells for 100 and 300, gives 100 back to the buyer, and passes 250 on to somebody else."""
+    rows = [(1, 0, 100.0, 40.0), (2, 0, 300.0, 40.5), (0, 1, 100.0, 41.0), (0, 3, 250.0, 42.0), (4, 5, 9.0, 1.0)]
+    flow = flow_of(bank(rows, 7))
+    assert flow.passing[0].tolist() == [400.0, 250.0, 250.0]
+    found = facts(bank(rows, 7), "pass_through", 0)
+    assert (found.received, found.passed, found.delay) == pytest.approx((400.0, 250.0, 1.5 * DAY))
+    alone = flow_of(bank([rows[0], rows[2], rows[4]], 7))
+    assert alone.raw[1, 0] == 0.0 and alone.raw[2].tolist()[:2] == [0.0, 0.0]
+
+
+def test_amounts_that_go_around_for_months_are_a_ring_though_their_ends_know_each_other() -> None:
+    """1,000 go around six nodes every ten days, from the third node on before they have come to it."""
+    ring = [
+        (k, (k + 1) % 6, 1000.0 - 3.0 * k, 10.0 * turn + (k // 3) + (k % 3) / 4) for turn in range(9) for k in range(6)
+    ]
+    others = [(6 + k % 40, 46 + k % 7, 20.0 + 1.3 * (k % 60), 0.4 * k) for k in range(220)]
+    flow = flow_of(bank([*ring, *others], 54))
+    ((members, events),) = flow.rings(flow.has_rare_chain)
+    assert members.tolist() == [0, 1, 2, 3, 4, 5] and flow.is_known[events].mean() > 0.5
 
 
 def test_earlier_events_make_partners_known_and_wage_days_usual() -> None:
@@ -209,6 +231,11 @@ def test_amounts_just_below_a_limit_and_amounts_unlike_before_are_named() -> Non
     found = facts(graph, "amount", 0)
     assert (found.limit, found.n_near, found.near_direction) == (1000.0, 30, "received")
     assert (found.smallest, found.largest) == (900.0, 987.0)
+    rent = [(1, 0, 930.0 + k, 30.0 * k) for k in range(10)]
+    split = [(2, 0, 930.0 + k, 30.0 * (k // 2) + k % 2) for k in range(10)]
+    for same, n_near in ((rent, 1), (split, 10)):  # of two that know each other after two weeks
+        known = bank([*same, *((3, 4, 20.0, 10.0 * k) for k in range(30)), *smurfs[:2]], 45)
+        assert (flow_of(known).is_habit[flow_of(known).events.target == 0].sum()) == 12 - 2 - n_near
     prices = bank(
         [(k // 4, 10 + k, 17.0 + 0.13 * k, 30.0 + k) for k in range(20)], 45
     )  # a limit of 20 restricts nobody

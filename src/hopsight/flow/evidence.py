@@ -327,14 +327,28 @@ class Flow:
     # pass_through
 
     @cached_property
-    def movements(self) -> tuple[Sorted, FloatArray]:
-        """What comes into each account and leaves it, in order of time; at the same time, what comes in is first."""
-        source, target = self.accounts
-        ends, time = np.concatenate([target, source]), np.concatenate([self.time, self.time])
-        amount = np.concatenate([self.events.amount, -self.events.amount])
-        order = np.lexsort([amount < 0.0, time, ends])
-        start = np.searchsorted(ends[order], np.arange(self.n_nodes * self.n_currencies + 1))
-        return Sorted(start, order), amount
+    def movements(self) -> FloatArray:
+        """(2, n_events) what each event brought to its target, and took from its source.
+
+        What goes back within three days to where it came from did not move: a refund passes nothing on.
+        """
+        amount = np.nan_to_num(self.events.amount)
+        moved = np.stack([amount, -amount])
+        ends, others = np.stack(self.accounts[::-1]), np.stack(self.accounts)
+        returned = self._matched(ends * (self.n_nodes * self.n_currencies) + others, moved)
+        return np.asarray(moved - np.sign(moved) * returned)
+
+    def _matched(self, groups: IntArray, moved: NDArray[Any]) -> FloatArray:
+        """Return (2, n_events) how much came in and went out again within three days, in groups of movements.
+
+        At the same time, what comes in is first.
+        """
+        groups, amount, time = groups.ravel(), moved.ravel(), np.tile(self.time, 2)
+        order = np.lexsort([amount < 0.0, time, groups])
+        start = np.append(np.unique(groups[order], return_index=True)[1], groups.size)
+        found = np.empty(amount.size)
+        found[order] = passed(start, time[order], amount[order], PASSING_DAYS)
+        return found.reshape(2, -1)
 
     @cached_property
     def passed_on(self) -> FloatArray:
@@ -342,19 +356,12 @@ class Flow:
 
         Only events between ends that are new to each other count.
         """
-        return self._passed(~self.is_known)
-
-    def _passed(self, counted: NDArray[np.bool_]) -> FloatArray:
-        sorted_, amount = self.movements
-        used = np.where(np.tile(counted, 2) & np.isfinite(amount), amount, 0.0)[sorted_.order]
-        found = np.empty(amount.size)
-        found[sorted_.order] = passed(sorted_.start, np.tile(self.time, 2)[sorted_.order], used, PASSING_DAYS)
-        return found.reshape(2, -1)
+        return self._matched(np.stack(self.accounts[::-1]), np.where(self.is_known, 0.0, self.movements))
 
     @cached_property
     def passing(self) -> FloatArray:
         """(n_accounts, 3) what came in, what of it went on within three days, and that between ends that are new."""
-        every = self._passed(np.ones(self.events.size, dtype=np.bool_))
+        every = self._matched(np.stack(self.accounts[::-1]), self.movements)
         moved = (np.nan_to_num(self.events.amount), every[0], self.passed_on[0])
         found = np.zeros((self.n_nodes * self.n_currencies, 3))
         for column, each in enumerate(moved):
@@ -430,11 +437,12 @@ class Flow:
     def cycle_value(self) -> FloatArray:
         """How far an amount that passes a node travels on, and whether it returns.
 
-        Event e follows d if it leaves the account that d reached, at the same time or at most three days later, with
-        .75 to 1.1 of the amount. With c the number of events that came in during those days and q the share of all
-        events whose amount would fit, the link counts −log₁₀(c q): links by chance are common at busy accounts and for
-        common amounts, and count nothing. With s the sum over the links of the best cycle of three to ten events
-        through a node, or half the sum over the best chain through it if that is more: log(1 + s).
+        Event e follows d if it leaves the account that d reached for another one than d came from, at the same time or
+        at most three days later, with .75 to 1.1 of the amount. With c the number of events that came in during those
+        days and q the share of all events whose amount would fit, the link counts −log₁₀(c q): links by chance are
+        common at busy accounts and for common amounts, and count nothing. With s the sum over the links of the best
+        cycle of three to ten events through a node, or half the sum over the best chain through it if that is more:
+        log(1 + s).
         """
         _, _, into, out, _, value, _, _ = self.chained
         through, best = into + out, value.copy()
@@ -468,16 +476,18 @@ class Flow:
     def rings(self, suspects: NDArray[np.bool_]) -> list[tuple[IntArray, IntArray]]:
         """Return groups of suspects that passed an amount on among themselves: their nodes, and the events.
 
-        A suspect paid another that is new to it, with an event that follows another or is followed by one
-        (:attr:`chained`), or of which at least half had just come in and at least half went on (:attr:`passed_on`),
-        whatever the amounts before and after. Suspects belong together if such payments lead from each to all others
-        and back. A group has at least three members, and as many pairs that paid as members: who only pays back what
-        came from one other is no part of a circle.
+        A suspect paid another that is new to it, or both have chains that none has by chance, with an event that
+        follows another or is followed by one (:attr:`chained`), or of which at least half had just come in and at least
+        half went on (:attr:`passed_on`), whatever the amounts before and after. Suspects belong together if such
+        payments lead from each to all others and back. A group has at least three members, and as many pairs that paid
+        as members: who only pays back what came from one other is no part of a circle.
         """
         before, after, *_ = self.chained
         source, target = self.events.source, self.events.target
         linked = (before >= 0) | (after >= 0) | (self.passed_on >= 0.5 * np.nan_to_num(self.events.amount)).all(axis=0)
-        rows = np.flatnonzero(linked & ~self.is_known & suspects[source] & suspects[target])
+        rare = self.has_rare_chain
+        counted = suspects[source] & suspects[target] & (~self.is_known | (rare[source] & rare[target]))
+        rows = np.flatnonzero(linked & counted)
         ones = np.ones(rows.size)
         paid = sp.coo_array((ones, (source[rows], target[rows])), shape=(self.n_nodes, self.n_nodes))
         component = connected_components(paid, connection="strong")[1]
@@ -514,6 +524,34 @@ class Flow:
         return limit, below
 
     @cached_property
+    def _next_limit(self) -> tuple[IntArray, FloatArray]:
+        """The number of the next round limit above each amount, and the amount as a share of it."""
+        amount = np.where(np.isfinite(self.events.amount), self.events.amount, FLOOR)
+        values = np.array([limit_value(each) for each in range(N_LIMITS + 1)])
+        number = np.minimum(np.searchsorted(values[1:], amount, side="right") + 1, N_LIMITS)
+        return number, amount / values[number]
+
+    @cached_property
+    def is_habit(self) -> NDArray[np.bool_]:
+        """Whether the two ends of an event know each other, and no other amount makes one of it that was split.
+
+        That is one from 30% below the same limit on, the same way and within three days: rents are paid once a month.
+        """
+        number, share = self._next_limit
+        rows = np.flatnonzero(share >= 1.0 - 2.0 * BANDS[0])
+        if not rows.size or not self.is_known.any():  # such as without times
+            return self.is_known
+        source, target = (ends[rows] for ends in self.accounts)
+        order = np.lexsort([self.time[rows], number[rows], target, source])
+        same = np.ones(rows.size - 1, dtype=np.bool_)
+        for each in (source, target, number[rows]):
+            same &= np.diff(each[order]) == 0
+        near = np.flatnonzero(same & (np.diff(self.time[rows][order]) <= PASSING_DAYS))
+        found = self.is_known.copy()
+        found[rows[order[np.concatenate([near, near + 1])]]] = False
+        return found
+
+    @cached_property
     def below_limits(self) -> tuple[FloatArray, IntArray, IntArray]:
         """How much more amounts of an account are just below a round limit than just above it; which limit and way.
 
@@ -523,13 +561,14 @@ class Flow:
         bands and limits with b ≥ 3, if a quarter of the amounts below it, less a standard error, lie within 5% of the
         limit, and more within 15% than between 15% and 30% below it: rents of about 880 do not avoid 1,000, nor do
         receipts of which there are fewer the larger they are. A limit below the usual amount of the currency restricts
-        nobody: what lies below it are prices.
+        nobody: what lies below it are prices. What ends that know each other do by habit does not count
+        (:attr:`is_habit`).
         """
         limit, below = self.near_limit
         currency = 0 if self.events.currency is None else self.events.currency
         values = np.array([limit_value(each) for each in range(N_LIMITS + 1)])
         restricts = values[limit] > np.exp(self.typical[currency, 0])
-        near = np.flatnonzero((limit > 0) & restricts & ~self.is_known)
+        near = np.flatnonzero((limit > 0) & restricts & ~self.is_habit)
         n_accounts = self.n_nodes * self.n_currencies
         best, which, ways = np.zeros(n_accounts), *np.zeros((2, n_accounts), dtype=np.int64)
         free = np.log10(2.0 * len(BANDS) * max(1, np.unique(limit[near]).size))
@@ -553,12 +592,10 @@ class Flow:
 
     def _well_below(self, ends: IntArray, keys: IntArray) -> IntArray:
         """Return for accounts and limits how many different amounts lie between 15% and 30% below the limit."""
-        amount = np.where(np.isfinite(self.events.amount), self.events.amount, FLOOR)
-        values = np.array([limit_value(each) for each in range(N_LIMITS + 1)])
-        number = np.minimum(np.searchsorted(values[1:], amount, side="right") + 1, N_LIMITS)  # the next limit above
-        low = (1.0 - 2.0 * BANDS[0]) * values[number] <= amount
-        low &= (amount < (1.0 - BANDS[0]) * values[number]) & ~self.is_known
-        pairs = np.column_stack([ends * (N_LIMITS + 1) + number, np.round(amount * 100.0).astype(np.int64)])
+        number, share = self._next_limit
+        low = (share >= 1.0 - 2.0 * BANDS[0]) & (share < 1.0 - BANDS[0]) & ~self.is_habit
+        cents = np.round(np.nan_to_num(self.events.amount) * 100.0).astype(np.int64)
+        pairs = np.column_stack([ends * (N_LIMITS + 1) + number, cents])
         found = np.sort(np.unique(pairs[low], axis=0)[:, 0])
         return np.asarray(np.searchsorted(found, keys, side="right") - np.searchsorted(found, keys, side="left"))
 
@@ -689,7 +726,7 @@ class Flow:
         (limit, below), (digits, which, ways) = self.near_limit, self.below_limits
         found = np.zeros(self.events.size)
         for way, ends in enumerate(self.accounts):
-            near = (limit == which[ends]) & (below > 0) & ~self.is_known & (ways[ends] == way)
+            near = (limit == which[ends]) & (below > 0) & ~self.is_habit & (ways[ends] == way)
             found = np.maximum(found, self.unlike_digits[way] + np.where(near, digits[ends], 0.0))
         return found
 

@@ -235,10 +235,9 @@ def _burst(flow: Flow, node: int) -> BurstFacts:
 
 def _passing(flow: Flow, node: int) -> PassThroughFacts:
     account = flow.account_of(node, flow.pass_value)
-    sorted_, amount = flow.movements
-    rows = sorted_.order[sorted_.start[account] : sorted_.start[account + 1]]
-    rows = rows[np.isfinite(amount[rows])]
-    event, left = rows % flow.events.size, amount[rows].copy()
+    way, event = np.nonzero(np.stack(flow.accounts[::-1]) == account)
+    order = np.lexsort([way, flow.time[event]])
+    event, left = event[order], flow.movements[way, event][order]
     time, delays, taken, used = flow.time[event], [], [], set()
     for place in np.flatnonzero(left < 0.0):
         begin = np.searchsorted(time, time[place] - PASSING_DAYS)
@@ -298,7 +297,7 @@ def _amount(flow: Flow, node: int) -> AmountFacts:
         near = rows[near_way]
         limit, below = flow.near_limit
         near = near[(limit[near] == which) & (below[near] > 0)]
-        n_regular, near = int(flow.is_known[near].sum()), near[~flow.is_known[near]]
+        n_regular, near = int(flow.is_habit[near].sum()), near[~flow.is_habit[near]]
     usual, n_earlier = (None, 0) if row is None else _usual_amount(flow, mine, row)
     shown = np.unique(np.concatenate([near, [] if row is None else [row]]).astype(np.int64))
     values = flow.events.amount[near]

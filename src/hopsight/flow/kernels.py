@@ -80,12 +80,12 @@ def chains(
 ) -> Any:  # fmt: skip
     """Return the best chain into and out of every event, and the best cycle through every event and every node.
 
-    Events are in order of time. Event e follows d if d leads to where e begins, at most ``window`` earlier, and the
-    ratio of the amounts of e and d is between ``lowest`` and ``highest``. Of events at the same time, such as on one
-    day, those come first that follow none of the others, as far as there are any. If c events came in within the
-    window, a follower by chance is expected c · ``rarity`` times; the link counts −log₁₀ of that, and less than
-    ``least`` is no link. ``incoming`` lists the events that lead to each node, in order of time, from ``start`` on, and
-    ``arrival`` has their times. A cycle has three to ``longest`` events.
+    Events are in order of time. Event e follows d if d leads to where e begins, at most ``window`` earlier, e does not
+    lead back to where d began, and the ratio of the amounts of e and d is between ``lowest`` and ``highest``. Of events
+    at the same time, such as on one day, those come first that follow none of the others, as far as there are any. If
+    c events came in within the window, a follower by chance is expected c · ``rarity`` times; the link counts −log₁₀ of
+    that, and less than ``least`` is no link. ``incoming`` lists the events that lead to each node, in order of time,
+    from ``start`` on, and ``arrival`` has their times. A cycle has three to ``longest`` events.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def chains(
         for place in range(low, high):
             other = incoming[place]
             ratio = amount[event] / amount[other]
-            fits = placed[other] and other != event and ratio >= lowest and ratio <= highest
+            fits = placed[other] and source[other] != target[event] and ratio >= lowest and ratio <= highest
             if fits and (before[event] < 0 or into[other] > into[before[event]]):
                 before[event] = other
         if before[event] >= 0:

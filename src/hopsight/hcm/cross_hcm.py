@@ -95,7 +95,7 @@ from hopsight.hcm.views import (
 )
 from hopsight.hops.pool import POOL_PER_FOLD, PairPool, pair_pool
 from hopsight.io import graph_of
-from hopsight.io.derive import COUNTS, STRUCTURE, is_derived
+from hopsight.io.derive import COUNTS, REPEATS, STRUCTURE, is_derived
 from hopsight.io.typed import are_own, own_degrees
 from hopsight.nn.device import resolve_device
 from hopsight.preprocess import AttributeTransform, drop_edges, edge_similarity
@@ -530,9 +530,11 @@ class CrossHCM(Detector):
     def _own(self, attributes: FloatArray) -> FloatArray:
         """Return transformed attributes with zeros for those that were derived from the structure or count edges.
 
-        A degree is not explained by what follows from it, and having many edges does not make a hub an outlier.
+        A degree is not explained by what follows from it, and having many edges does not make a hub an outlier. Nor
+        does a repeated row, where rows say nothing else.
         """
         columns = self.transform_.columns_of((*STRUCTURE, *COUNTS))
+        columns |= (columns | self.transform_.columns_of(REPEATS)).all()
         return np.where(columns, 0.0, attributes) if columns.any() else attributes
 
     def _hop_pairs(

@@ -27,6 +27,9 @@ STRUCTURE = (
     "neighbors' degree, spread", "two-hop growth",
 )  # fmt: skip
 COUNTS = ("edges sent, log count", "edges received, log count")  # numbers of rows, sent and received
+REPEATS = tuple(
+    f"{rows}, largest share with one node for its count" for rows in ("edges sent", "edges received", "edges")
+)
 SHARES = 10  # most frequent values of a category column whose shares become attributes
 MOST_SHARED = 50  # different values of a category column with such shares
 OF_EDGES = "of edges"  # in place of sent and received in an undirected graph
@@ -305,15 +308,15 @@ def _summaries(
 
 
 def _counts(largest: NDArray[Any], counts: FloatArray, kind: str | None) -> dict[str, FloatArray]:
-    """Return how many rows each node has, and the largest share with one of its neighbors.
+    """Return how many rows each node has, and the largest share of repeated ones with one of its neighbors.
 
-    The share says nothing if no pair of nodes has several rows. In an undirected graph, where there is no kind of row,
-    degrees say how many there are.
+    The first row with a neighbor repeats none, so that all nodes without repeated rows are alike, whatever their
+    number of rows. In an undirected graph, where there is no kind of row, degrees say how many there are.
     """
-    share = np.divide(largest, counts, out=np.full(counts.size, np.nan), where=counts > 0)
-    unusual = _filled(share - usual(share, counts)) if largest.max(initial=0) > 1 else np.zeros(counts.size)
+    share = np.divide(largest - 1.0, counts, out=np.full(counts.size, np.nan), where=counts > 0)
+    unusual = _filled(share - usual(share, counts))
     found = {} if kind is None else {COUNTS[kind == "received"]: np.log1p(counts)}
-    return found | {f"{'edges' if kind is None else f'edges {kind}'}, largest share with one node{FOR_COUNT}": unusual}
+    return found | {REPEATS[("sent", "received", None).index(kind)]: unusual}
 
 
 def _known(node: NDArray[Any], column: pl.Series) -> tuple[NDArray[Any], FloatArray]:

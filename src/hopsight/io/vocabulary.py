@@ -309,18 +309,22 @@ def is_money_name(name: str) -> bool:
 
     >>> [is_money_name(name) for name in ("Amount", "amount_eur", "Betrag", "EUR", "rating", "amount_type")]
     [True, True, True, True, False, False]
-    >>> [is_money_name(name) for name in ("Valor Total (R$)", "Paid [EUR]", "TxnFee(ETH)")]
-    [True, True, False]
+    >>> [is_money_name(name) for name in ("Valor Total (R$)", "Paid [EUR]", "TxnFee(ETH)", "Gross amount EUR", "EUR")]
+    [True, True, False, True, True]
+    >>> [is_money_name(name) for name in ("Rechnungsbetrag", "Bruttobetrag EUR", "Messwert", "EUR/USD", "EUR rate")]
+    [True, True, False, False, False]
     """
     plain, *inside = re.split(r"[(\[]", name)
-    words = words_of(plain)
     if any(word in name for word in MONEY if not word.isascii() and not _LATIN.fullmatch(word)):  # without spaces
         return True
-    if words[0].upper() in ISO_CURRENCIES:
-        return len(words) == 1
-    if any(map(currency_in, inside)) and AMOUNTS.isdisjoint(words):
+    if plain.strip().upper() in ISO_CURRENCIES:
         return True
-    return words[-1] in MONEY or (words[0] in MONEY and not AMOUNTS.intersection(words[1:]))
+    words = [word for word in words_of(plain) if word.upper() not in ISO_CURRENCIES]
+    if not words or (any(map(currency_in, inside)) and AMOUNTS.isdisjoint(words)):
+        return bool(words)
+    if words[-1] in MONEY or words[-1].endswith("betrag"):  # German writes words together
+        return True
+    return words[0] in MONEY and not AMOUNTS.intersection(words[1:])
 
 
 def is_secondary_name(name: str) -> bool:
