@@ -109,6 +109,20 @@ def test_in_pure_noise_from_edges_alone_an_edge_looks_like_any_other_pair() -> N
     assert np.mean(found) == pytest.approx(0.5, abs=0.015)
 
 
+def test_a_few_repeated_rows_among_random_ones_make_no_suspect() -> None:
+    """Six hundred random rows among 200 nodes, of which some repeat: two fits of ten flag somebody at most."""
+    n_flagged = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        source, target = rng.integers(200, size=(2, 600))
+        table = pl.DataFrame({"source": source, "target": target}).filter(pl.col("source") != pl.col("target"))
+        assert table.n_unique() < table.height
+        model = CrossHCM(seed=0, networks=False).fit(hs.load(table, notices=[]))
+        n_flagged.append(int(model.label_.sum()))
+        assert np.ptp(model.evidence_["outlier"]) == 0.0  # repeated rows alone are no attribute of their own
+    assert np.count_nonzero(n_flagged) <= 2
+
+
 @pytest.mark.parametrize("n_components", [256, 6])
 def test_networks_see_nothing_that_was_derived_from_the_edges(n_components: int) -> None:
     """Put noise in place of the derived columns: what networks see stays the same, projected or not."""

@@ -229,6 +229,18 @@ def payments(**columns: Any) -> pl.DataFrame:
     return pl.DataFrame({"from": list("abcab"), "to": list("bcaca"), **columns})
 
 
+@pytest.mark.parametrize("codes", [["978", "392"], [978, 392], ["EUR", "JPY"]])
+def test_currencies_may_be_numbers(codes: list[Any]) -> None:
+    paid = {"from": list("abcdef") * 2, "to": list("bcdefacddfab"), "amount": [*range(5, 11), *range(900, 906)]}
+    frame = pl.DataFrame({**paid, "ccy": [codes[0]] * 6 + [codes[1]] * 6, "currency rate": [1.25] * 11 + [1.5]})
+    graph = load(frame, notices=(notices := []))
+    assert graph.events is not None and graph.events.currencies == ("EUR", "JPY")
+    assert any(each.startswith("Amounts are in 2 currencies (EUR, JPY)") for each in notices)
+    assert "currency rate sent, median" in graph.attribute_names
+    count = pl.DataFrame({**paid, "amount in currency": paid["amount"]}).drop("amount")
+    assert "amount in currency sent, median" in load(count, notices=[]).attribute_names
+
+
 def test_amounts_of_several_currencies_are_compared_with_their_own() -> None:
     rows = payments(amount=[100.0, 50.0, 200.0, 11_000.0, 22_000.0], Currency=["EUR", "EUR", "EUR", "HUF", "HUF"])
     notices: list[str] = []

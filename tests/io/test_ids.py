@@ -57,8 +57,12 @@ def test_words_for_a_missing_id_are_no_node(tmp_path: Path, suffix: str) -> None
         (["001", "1", "x"], "2 node ids, such as '001' and '1', differ only in leading zeros"),
         (["DE00 01", "DE0001", "x"], "such as 'DE00 01' and 'DE0001', differ only in spaces, commas, quotes or a plus"),
         (["A-01", "A-1", "x"], "such as 'A-01' and 'A-1', differ only in leading zeros"),
-        (["a_1", "a-1", "x"], "such as 'a_1' and 'a-1', differ only in hyphens, underscores or slashes"),
-        (["Zo\u00eb", "Zoe\u0308", "x"], "differ only in how accents are encoded and are read as different nodes"),
+        (["a_1", "a-1", "x"], "such as 'a_1' and 'a-1', differ only in the signs between their parts"),
+        (["Zo\u00eb", "Zoe\u0308", "x"], "differ only in how characters are encoded and are read as different nodes"),
+        (["１２３", "123", "x"], "such as '１２３' and '123', differ only in how characters are encoded"),
+        (["1234.56.78903", "12345678903", "x"], "'12345678903', differ only in signs between their parts"),
+        (["20 00 00 123456", "20-00-00-123456", "x"], "differ only in signs between their parts"),
+        (['="1001"', "1001", "x"], "differ only in spaces, commas, quotes or a plus"),
         (["ann", "an\u200bn", "x"], r"such as 'ann' and 'an\u200bn', differ only in characters that are not seen"),
     ],
 )
@@ -68,6 +72,17 @@ def test_ids_that_differ_only_in_form_are_named(ids: list[str], words: str) -> N
     graph = load(edges, pl.DataFrame({"id": ids, "x": [1.0, 2.0, 4.0]}), notices=notices)
     assert graph.n_nodes == 3
     assert any(words in each for each in notices)
+
+
+def test_addresses_whose_parts_differ_are_not_alike() -> None:
+    ids = ["10.0.11.1", "10.0.1.11", "10.01.1.1", "x"]
+    load(pl.DataFrame({"source": ids, "target": [*ids[1:], ids[1]]}), notices=(notices := []))
+    assert not any("differ only" in each for each in notices)
+
+
+def test_numbers_with_an_exponent_and_all_digits_are_whole() -> None:
+    frame = pl.DataFrame({"from": ["1.2345678901E10", "7"], "to": ["8", "12345678901"]})
+    assert load(frame, notices=[]).node_ids.tolist() == ["12345678901", "7", "8"]
 
 
 def test_ids_that_a_spreadsheet_has_rounded_are_noticed(tmp_path: Path) -> None:
@@ -103,6 +118,8 @@ def refusal(edge_ids: list[object], node_ids: list[object], **columns: list[obje
             "1 id is written differently in the node table: 'DE89 3704 0044 0532 0130 00' is 'DE89370400440532013000'",
         ),
         (["Ann", "DE 01", "cy"], ["ann", "de01", "cy"], "2 ids are written differently in the node table: 'Ann'"),
+        (["1234.56.78900", "ann", "cy"], ["12345678900", "ann", "cy"], "1 id is written differently in the node table"),
+        (["1234.56.78900", "ann", "cy"], ["1234-56-78900", "ann", "cy"], "1 id is written differently"),
         (["ann", "Ann", "cy"], ["ann", "bo", "cy"], "1 id is written differently in the node table: 'Ann' is 'ann'"),
     ],
 )

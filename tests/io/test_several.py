@@ -104,6 +104,13 @@ def test_who_pays_itself_has_no_row_more_for_it() -> None:
     assert counts["outgoing edges 'paid'"] == [2, 0, 1, 0] and "paid: Removed 2 self-loops." in notices
 
 
+def test_ids_of_a_type_without_a_table_that_differ_only_in_form_are_named() -> None:
+    paid = pl.DataFrame({"a": ["0012", "0345"], "b": ["0345", "0678"]})
+    edges = {("user", "paid", "user"): paid, ("user", "has", "card"): pl.DataFrame({"u": ["12"], "c": ["C1"]})}
+    hs.load(edges=edges, rank="user", notices=(notices := list[str]()))
+    assert any(each.startswith("user: 2 node ids, such as '0012' and '12', differ only in") for each in notices)
+
+
 def test_popular_nodes_connect_nobody_and_count_less() -> None:
     many = pl.DataFrame({"u": [*range(40), 0, 1], "d": ["shop"] * 40 + ["phone"] * 2})
     seen = hs.load(edges={("user", "used", "device"): many}, rank="user", notices=[])

@@ -286,11 +286,39 @@ def test_times_of_day_in_a_workbook_are_added_to_its_dates(tmp_path: Path) -> No
     assert graph.events.time.min() == datetime(2024, 3, 1, 16, 30, tzinfo=UTC).timestamp()
 
 
-def test_a_column_that_says_which_way_money_went_is_named() -> None:
-    ways = ["Af" if row % 2 else "Bij" for row in range(N_ROWS)]
+@pytest.mark.parametrize("pair", [("Af", "Bij"), ("Cr.", "Dr."), ("Money in", "Money out"), ("支出", "收入")])
+def test_a_column_that_says_which_way_money_went_is_named(pair: tuple[str, str]) -> None:
+    ways = ["REV" if row == 7 else pair[row % 2] for row in range(N_ROWS)]
     frame = pl.DataFrame({"Rekening": SOURCES, "Tegenrekening": TARGETS, "Af Bij": ways, "Bedrag": [1.5] * N_ROWS})
     load(frame, notices=(notices := []))
-    assert any(each.startswith("Column 'Af Bij' may say which way money went ('Af' and 'Bij')") for each in notices)
+    assert any(
+        each.startswith(f"Column 'Af Bij' may say which way money went ({pair[0]!r} and {pair[1]!r})")
+        for each in notices
+    )
+
+
+def test_a_column_of_ends_that_a_library_has_renamed_is_one() -> None:
+    banks = {"From Bank": [1, 2] * (N_ROWS // 2), "Account": SOURCES, "To Bank": [2, 1] * (N_ROWS // 2)}
+    load(pl.DataFrame({**banks, "Account.1": TARGETS}), notices=(notices := []))
+    assert "Read edges from column 'Account' to column 'Account.1'." in notices
+
+
+def test_a_last_row_of_totals_is_no_payment(tmp_path: Path) -> None:
+    rows = [f"A{a};A{b};;{a + 1}.5" for a, b in PAIRS]
+    (tmp_path / "edges.csv").write_text("\n".join(["from;to;note;amount", *rows, "TOTAL;60 rows;;999"]) + "\n")
+    graph = load(tmp_path / "edges.csv", notices=(notices := []))
+    assert "Left out the last row, 'TOTAL' and '60 rows', which adds up others." in notices
+    assert graph.events is not None and graph.events.amount.max() < 999
+
+
+def test_dates_with_milliseconds_and_no_signs_are_dates() -> None:
+    moments = [datetime(2024, 5, 1) + timedelta(hours=5 * row) for row in range(N_ROWS)]
+    written = [f"{each:%Y%m%d%H%M%S}{row:03}" for row, each in enumerate(moments)]
+    for cells in (written, [int(cell) for cell in written]):
+        graph = load(pl.DataFrame({"from": SOURCES, "to": TARGETS, "txn_time": cells}), notices=[])
+        assert graph.events is not None and graph.events.time is not None
+        first = min(row for row, (a, b) in enumerate(PAIRS) if a != b)
+        assert graph.events.time.min() == moments[first].replace(tzinfo=UTC).timestamp() + first / 1000
 
 
 def test_copies_with_the_same_number_are_one_payment_and_rows_are_numbered_as_in_the_file(tmp_path: Path) -> None:

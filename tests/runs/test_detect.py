@@ -265,6 +265,11 @@ def test_partners_of_the_run_are_not_new_next_month(tmp_path: Path, capsys: pyte
     flow = flow_of(load(out / "graph.npz"), load_detector(out / "model").flow_baseline_)
     firm = load(out / "graph.npz").index_of("firm")
     assert flow.is_new[flow.events.source == firm].sum() == 1 and flow.raw[0, firm] == 0.0
+    other = pl.read_csv(tmp_path / "april.csv").with_columns(pl.col("from").replace({"a1": "A1", "a2": "A2"}))
+    other.write_csv(tmp_path / "other.csv")
+    assert main(["score", str(run), str(tmp_path / "other.csv"), "--out", str(out)]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "2 ids of this file are ids of the fit in another form, such as" in said and "they count as new" in said
     assert main(["score", str(run), str(tmp_path / "march.csv"), "--out", str(out)]) == 0
     assert pl.read_csv(out / "scores.csv")["score"].equals(pl.read_csv(run / "scores.csv")["score"])
 

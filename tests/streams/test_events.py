@@ -28,6 +28,23 @@ def test_events_are_sorted_by_time_and_ties_keep_their_order() -> None:
     assert events["row"].to_list() == [2, 1, 3]
 
 
+def test_exact_copies_with_the_same_number_count_once(caplog: pytest.LogCaptureFixture) -> None:
+    rows = {"tx_id": ["t1", "t2", "t1", "t3"], "source": list("abac"), "target": list("xyxz"), "when": [5, 1, 5, 2]}
+    frame = pl.DataFrame({**rows, "paid": [7.5, 8.0, 7.5, 9.0]})
+    assert read_events(frame, PAID)["source"].to_list() == ["b", "c", "a"]
+    said = "1 event is an exact copy of earlier ones, first in row 3, with the same 'tx_id': it is left out."
+    assert said in caplog.messages
+    assert read_events(frame.with_columns(paid=pl.Series([7.5, 8.0, 7.25, 9.0])), PAID).height == 4
+    assert read_events(frame.drop("tx_id"), PAID).height == 4
+
+
+def test_it_is_said_that_the_order_of_rows_decides_among_equal_times(caplog: pytest.LogCaptureFixture) -> None:
+    read_events(frame_of(["2024-05-01", "2024-05-02", "2024-05-03", "2024-05-03"]), COLUMNS)
+    assert not any("order of rows" in each for each in caplog.messages)
+    read_events(frame_of(["2024-05-01"] * 4), COLUMNS)
+    assert any(each.startswith("Most events share their time with others") for each in caplog.messages)
+
+
 @pytest.mark.parametrize(
     ("times", "message"),
     [

@@ -29,6 +29,7 @@ from hopsight.io.vocabulary import (
     LASTING,
     LATER,
     MEASURES,
+    MONEY,
     TIME_NAMES,
     TIMELY,
     WAYS,
@@ -52,6 +53,7 @@ from hopsight.system.lazy_polars import pl
 
 MOST_CURRENCIES = 200  # there are some 180
 MOST_NEGATIVE = 0.2  # share of amounts that may be negative, such as refunds
+MOST_WAYS = 0.8  # share of cells with one of two words for the way of money; others may be reversals
 LEAST_NAMED = 0.9  # share of rows with a currency, if the others have the same one
 MOST_RATINGS = 20  # different values of a weight that may be a rating or a count
 
@@ -414,9 +416,11 @@ class EdgeColumns:
             )
             notice(f"{what}: {said}.", notices)
         for name, words in self.categories.items():
-            values = set(rules.filled(words).str.to_lowercase().unique())
-            if values in WAYS:
-                shown = " and ".join(map(repr, sorted(rules.filled(words).unique())[:2]))
+            known = rules.filled(words)
+            values = known.str.to_lowercase().str.strip_chars(".")
+            way = next((way for way in WAYS if way <= {*values.unique()}), None)
+            if way is not None and values.is_in([*way]).mean() >= MOST_WAYS:  # type: ignore[operator]
+                shown = " and ".join(map(repr, sorted(known.filter(values.is_in([*way])).unique())[:2]))
                 what = f"Column {name!r} may say which way money went ({shown}), but every row counts as sent"
                 notice(f"{what} by its source; swap the ends of the others.", notices)
         if self.amount is None:
@@ -465,9 +469,11 @@ class EdgeColumns:
 
 
 def _are_called_currencies(name: str, words: pl.Series) -> bool:
-    """Return whether a column is called like a currency and holds codes, signs or names of currencies."""
+    """Return whether a column is called like a currency and holds codes, signs, names or numbers of currencies."""
     known = words.drop_nulls().unique()
-    return is_currency_name(name) and 0 < len(known) <= MOST_CURRENCIES and not known.str.contains(r"\d").any()
+    has_digits = bool(known.str.contains(r"\d").any())
+    are_numbers = MONEY.isdisjoint(words_of(name)) and bool(known.str.contains(r"^\d{1,3}$").all())
+    return is_currency_name(name) and 0 < len(known) <= MOST_CURRENCIES and (are_numbers or not has_digits)
 
 
 def _are_amounts(column: pl.Series, name: str) -> bool:
@@ -655,6 +661,8 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
         found.numbers[name] = rules.as_seconds(column)
     elif kind.is_temporal():
         _put_times(column, found, notices)
+    elif not kind.is_nested() and _are_called_currencies(name, column.cast(pl.String)):
+        _put_categories(column.cast(pl.String), found, notices)
     elif rules.are_code_numbers(column):
         if _put_categories(column, found, notices):
             notice(f"Column {name!r} holds ids or codes; they are read as categories.", notices)

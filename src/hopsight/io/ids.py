@@ -90,10 +90,13 @@ def notice_missing(n_rows: int, first: int, notices: list[str] | None) -> None:
 
 def notice_alike(ids: pl.Series, notices: list[str] | None) -> None:
     """Say that some ids differ only in form and are different nodes all the same."""
+    if ids.dtype != pl.String:
+        return
     said = pl.repeat(False, len(ids), eager=True)
-    for difference, form in {**_FORMS, "how they are written": same_form}.items() if ids.dtype == pl.String else ():
+    several = {"how they are written": same_form, "signs between their parts": _as_bare}
+    for difference, form in {**_FORMS, **several}.items():
         forms = form(ids)
-        alike = forms.is_duplicated() & (~said if form is same_form else True)
+        alike = forms.is_duplicated() & forms.is_not_null() & (~said if difference in several else True)
         said |= alike
         if alike.any():
             one, other = ids.filter(forms == forms.filter(alike)[0]).head(2)
@@ -141,7 +144,7 @@ def positions(
         return ids, found
     unknown = pl.concat([end.filter(place < 0).alias("id") for end, place in zip(ends, found, strict=True)])
     unknown = unknown.unique().sort()
-    if written := _written(unknown, ids):
+    if written := written_differently(unknown, ids):
         one, other = next(iter(written.items()))
         are = "1 id is" if len(written) == 1 else f"{len(written):,} ids are"
         notice(f"{are} written differently in the node table: {shortened(one)} is {shortened(other)} there.", notices)
@@ -169,6 +172,7 @@ def _by_join(ids: pl.Series, ends: pl.Series) -> NDArray[Any]:
 
 
 EXAMPLES = 3
+LEAST_BARE = 8  # characters of an id that may be written with and without signs
 
 
 def describe_unknown_ids(unknown: pl.Series, ids: pl.Series, ends: Sequence[pl.Series]) -> str:
@@ -198,14 +202,20 @@ def notice_unknown(unknown: pl.Series, ranked: bool | None, notices: list[str] |
     notice(f"{plural(len(unknown), 'id')} {has} no row in the node table ({listed(unknown)}): {rule}.", notices)
 
 
-def _written(unknown: pl.Series, ids: pl.Series) -> dict[str, str]:
+def written_differently(unknown: pl.Series, ids: pl.Series) -> dict[str, str]:
     """Return how a table writes ids that it has in another form, where it has only one of that form."""
     if ids.dtype != pl.String:
         return {}
-    forms = same_form(ids)
-    once = ~forms.is_duplicated()
-    known = pl.DataFrame({"form": forms.filter(once), "id": ids.filter(once)})
-    return dict(pl.DataFrame({"form": same_form(unknown), "word": unknown}).join(known, on="form")["word", "id"].rows())
+    found: dict[str, str] = {}
+    for form in (without_signs, same_form):  # the last one is the more certain
+        forms = form(ids)
+        once = ~forms.is_duplicated() & forms.is_not_null()
+        known = pl.DataFrame({"form": forms.filter(once), "id": ids.filter(once)})
+        same = pl.DataFrame({"form": form(unknown), "word": unknown}).join(known, on="form")["word", "id"]
+        if form is without_signs:
+            same = same.filter(are_bare(same["word"]) | are_bare(same["id"]))
+        found |= dict(same.rows())
+    return found
 
 
 def same_form(ids: pl.Series) -> pl.Series:
@@ -214,6 +224,26 @@ def same_form(ids: pl.Series) -> pl.Series:
     for plain in _FORMS.values():
         words = plain(words)
     return words
+
+
+def without_signs(ids: pl.Series) -> pl.Series:
+    """Return ids in one form without the signs between their parts; null for a short one, of which parts may be all.
+
+    That they are the same is likely where one of two has no signs: 1.11.1.1 and 11.1.1.1 are different addresses.
+    """
+    plain = ids.cast(pl.String).str.normalize("NFKC").str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "")
+    return plain.str.replace(r"^0+", "").set(plain.str.len_chars() < LEAST_BARE, None)
+
+
+def _as_bare(ids: pl.Series) -> pl.Series:
+    """Return ids without signs where one of them has none; null for the others."""
+    forms = without_signs(ids)
+    return forms.set(~forms.is_in(forms.filter(are_bare(ids)).implode()), None)
+
+
+def are_bare(ids: pl.Series) -> pl.Series:
+    """Return which ids have no signs between their parts, only spaces."""
+    return ~ids.str.contains(r"[^\p{L}\p{N}\s]")
 
 
 def forms_of(column: pl.Series, typed: bool) -> pl.Series:
@@ -239,15 +269,22 @@ def are_forms_of(values: pl.Series, text: str) -> pl.Series:
 
 
 def _without_decimals(words: pl.Series) -> pl.Series:
-    return words.str.replace(WHOLE, "$1") if words.str.contains("[.,]").any() else words
+    """Return 5 for 5.0, and 12345678901 for 1.2345678901E10, which has all digits."""
+    if not words.str.contains("[.,]").any():
+        return words
+    exact = words.str.contains(r"^[0-9]\.[0-9]+E[0-9]+$")
+    if exact.any():
+        numbers = words.set(~exact, None).cast(pl.Float64, strict=False)
+        words = words.zip_with(~exact | (numbers >= 2**53), numbers.cast(pl.Int64, strict=False).cast(pl.String))
+    return words.str.replace(WHOLE, "$1")
 
 
 _FORMS: dict[str, Callable[[pl.Series], pl.Series]] = {
     "upper and lower case": lambda words: words.str.to_lowercase(),
-    "spaces, commas, quotes or a plus": lambda words: words.str.replace_all(r"[\s,'\"+]", ""),
+    "how characters are encoded": lambda words: words.str.normalize("NFKC"),
+    "spaces, commas, quotes or a plus": lambda words: words.str.replace_all(r"[\s,'\"+=]", ""),
     "leading zeros": lambda words: words.str.replace_all(r"(^|[^\d.])0+(\d)", "$1$2"),
-    "hyphens, underscores or slashes": lambda words: words.str.replace_all(r"[-_/]", "-"),
-    "how accents are encoded": lambda words: words.str.normalize("NFC"),
+    "the signs between their parts": lambda words: words.str.replace_all(r"[-_/.:‐‑‒–—−]", "-"),
     "characters that are not seen": lambda words: words.str.replace_all("[\u00ad\u200b-\u200f\u2060\ufeff]", ""),
 }
 

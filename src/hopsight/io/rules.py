@@ -17,6 +17,7 @@ from hopsight.io.vocabulary import (
     CURRENCIES,
     EMPTY_NUMBERS,
     ISO_CURRENCIES,
+    NUMBERED,
     SUSPICION,
     TRUTH,
     TRUTH_NAMES,
@@ -210,7 +211,7 @@ def clock_seconds(words: pl.Series) -> pl.Series:
 def number_unit(numbers: pl.Series) -> str | None:
     """Return what numeric times are if not seconds, judged by their size: dates such as 20240531, or a finer unit.
 
-    A date may have a time behind it, as in 202405311730 and 20240531173000.
+    A date may have a time behind it, as in 202405311730, 20240531173000 and 20240531173000123.
 
     >>> import polars as pl
     >>> number_unit(pl.Series([20240531173000, 20240531173005])), number_unit(pl.Series([1.7e12, 1.8e12]))
@@ -222,7 +223,7 @@ def number_unit(numbers: pl.Series) -> str | None:
     if not len(known) or not known.is_finite().all():
         return None
     low, high = (float(known.quantile(each, "nearest")) for each in (0.1, 0.9))  # type: ignore[arg-type]
-    is_date = any(COMPACT[0] * clock <= low and high < (COMPACT[1] + 1) * clock for clock in (1, 10**4, 10**6))
+    is_date = any(COMPACT[0] * clock <= low and high < (COMPACT[1] + 1) * clock for clock in (1, 10**4, 10**6, 10**9))
     if is_date and bool((known == known.floor()).all()) and 2 * in_seconds(known, "dates").null_count() < len(known):
         return "dates"
     middle = float(known.median())  # type: ignore[arg-type]
@@ -267,7 +268,8 @@ def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:
     """Return numeric times of a unit that :func:`number_unit` returned as seconds."""
     if unit == "dates":
         text = numbers.cast(pl.Int64, strict=False).cast(pl.String).str.replace(r"^(\d{4})(\d\d)(\d\d)$", "$1-$2-$3")
-        return as_seconds(text.str.replace(r"^(\d{8})(\d{4}|\d{6})$", "${1}T${2}").rename(numbers.name))
+        text = text.str.replace(r"^(\d{8})(\d{6})(\d{3})$", "$1$2.$3")
+        return as_seconds(text.str.replace(r"^(\d{8})(\d{4}|\d{6})(\.\d+)?$", "${1}T$2$3").rename(numbers.name))
     factor = next((factor for _, factor, name in UNITS if name == unit), 1.0)
     return numbers.cast(pl.Float64) / factor
 
@@ -410,7 +412,7 @@ def _seconds(words: pl.Series, pattern: str, order: str) -> pl.Series:
 WRITTEN = {"point numbers": ".", "comma numbers": ","}  # what a column of such numbers holds, and its decimal mark
 _WORDS = r"kr\.?|zł|Rs\.?|S/\.?|B/\.|Kč|Ft|лв\.?|руб\.?|元|円|원"  # where no sign is usual
 _MONEY = rf"(?:(?i:[A-Z]{{0,3}}\p{{Sc}}|{'|'.join(sorted(ISO_CURRENCIES))}|{_WORDS}))"
-_SPACE = "\u00a0\u202f '’"  # between thousands
+_SPACE = "\u00a0\u2009\u202f '’"  # between thousands
 _AROUND = rf"^({_MONEY}|[\s\u00a0])+|(?:{_MONEY}|%|[\s\u00a0])+$"
 _SIGNED_MONEY = rf"^([+-])\s*{_MONEY}\s*"
 
@@ -454,7 +456,8 @@ def as_currencies(words: pl.Series) -> pl.Series:
     ['EUR', 'EUR', 'EUR', 'US Dollar', '']
     """
     words = words.fill_null("").str.strip_chars()
-    codes = words.str.to_uppercase().replace(CURRENCIES)
+    numbered = words.str.replace(r"^\d{1,2}$", "0$0").str.replace(r"^0\d$", "0$0").replace(NUMBERED)
+    codes = numbered.str.to_uppercase().replace(CURRENCIES)
     return codes.zip_with(codes.is_in([*ISO_CURRENCIES]), words)
 
 

@@ -201,7 +201,6 @@ def read_tables(
             missing=missing, may_lack=kinds != (), ours=rows.ours,
         )  # fmt: skip
     node_ids, (source, target) = found.placed(sides.ends, notices)
-    ids.notice_alike(node_ids, notices)
     fields, unknown = found.fields, node_ids[len(found.ids) :]
     if len(unknown):
         ids.notice_unknown(unknown, bool(rank_unknown), notices)
@@ -464,7 +463,9 @@ class NodeRows:
     def placed(self, ends: Sequence[pl.Series], notices: list[str] | None) -> tuple[pl.Series, tuple[Any, ...]]:
         """Return all ids, those that only edges have last, and the positions of ends of edges among them."""
         own, *columns = ids.same_type(self.ids, *ends)
-        return ids.positions(own, *columns, notices=notices)
+        every, places = ids.positions(own, *columns, notices=notices)
+        ids.notice_alike(every, notices)
+        return every, places
 
     def extended(self, every: pl.Series, notices: list[str] | None) -> NodeRows:
         """Return the nodes with those that only edges have, after a notice."""
@@ -741,20 +742,25 @@ def _codes(table: Table, names: Sequence[str], named: Sequence[str | None], noti
 
 
 def _without_footer(rows: pl.DataFrame, ends: Sequence[str], notices: list[str] | None) -> pl.DataFrame:
-    """Leave out a last row without any cell beside two ends that no other row has, such as ``EOF|25690 records``."""
+    """Leave out a last row of totals, or without any cell beside two ends, such as ``EOF|25690 records``.
+
+    No other row has these ends.
+    """
     others = [name for name in rows.columns if name not in ends]
-    if len(others) < 2 or rows.height < LEAST_ROWS:
-        return rows
-    bare = rows.select(pl.all_horizontal(pl.col(others).is_null())).to_series()
-    if not bare[-1] or bare.sum() > 1:
+    if not others or rows.height < LEAST_ROWS:
         return rows
     last, known = rows.row(-1, named=True), rows.head(-1)
+    adds_up = any(str(last[name]).strip().lower().rstrip(":") in TOTALS for name in ends)
+    bare = rows.select(pl.all_horizontal(pl.col(others).is_null())).to_series()
+    if not adds_up and (len(others) < 2 or not bare[-1] or bare.sum() > 1):
+        return rows
     if None in (last[name] for name in ends):
         return rows  # left out for want of an id
     if any((known[name] == last[end]).any() for name in ends for end in ends if known.schema[name] == rows.schema[end]):
         return rows
     words = " and ".join(shortened(rows[name][-1]) for name in ends)
-    notice(f"Left out the last row, {words}, which has no other cell.", notices)
+    why = "adds up others" if adds_up else "has no other cell"
+    notice(f"Left out the last row, {words}, which {why}.", notices)
     return rows.head(-1)
 
 

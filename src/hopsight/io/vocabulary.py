@@ -60,7 +60,7 @@ AMOUNTS = {  # and other measures and properties of an event
 }  # fmt: skip
 SIDES = {  # of an account: amounts in two columns
     "debit", "credit", "soll", "haben", "débit", "crédit", "débito", "crédito", "debito", "credito", "withdrawal",
-    "withdrawals", "deposit", "deposits",
+    "withdrawals", "withdrawn", "deposit", "deposits", "in", "out",
 }  # fmt: skip
 LATER = re.compile("open|birth|due|expir|valid|since|regist|joined|created|eröffn|fällig|geburt|naiss|nasc|nacim")
 TIMELY = re.compile(  # UNIX times, or numbers without a name
@@ -129,6 +129,7 @@ _END_NAMES = (  # whole names without such words
     ("u", "v"), ("sourceid", "targetid"), ("node1", "node2"), ("node_1", "node_2"), ("id1", "id2"), ("id_1", "id_2"),
     ("start", "end"), ("head", "tail"), ("name_orig", "name_dest"), ("rater", "ratee"), ("giver", "taker"),
     ("konto", "gegenkonto"), ("i", "j"), *TWO_KINDS,
+    *((word, word + again) for word in ("account", "iban", "user", "konto") for again in ("_1", "_duplicated_0")),
 )  # fmt: skip
 
 # What cells say.
@@ -152,7 +153,9 @@ VOID = {  # events that did not take place
 WAYS = (  # which way money went
     {"af", "bij"}, {"dbit", "crdt"}, {"dr", "cr"}, {"d", "c"}, {"debit", "credit"}, {"in", "out"}, {"s", "h"},
     {"soll", "haben"}, {"débit", "crédit"}, {"debet", "kredit"}, {"incoming", "outgoing"}, {"sent", "received"},
-    {"debito", "credito"}, {"débito", "crédito"}, {"d", "k"}, {"wn", "ma"},
+    {"debito", "credito"}, {"débito", "crédito"}, {"d", "k"}, {"wn", "ma"}, {"inbound", "outbound"},
+    {"money in", "money out"}, {"deposit", "withdrawal"}, {"entrada", "salida"}, {"entrada", "saída"},
+    {"ingreso", "gasto"}, {"支出", "收入"},
 )  # fmt: skip
 ANOMALOUS = frozenset(
     ("anomalous", "anomaly", "1", "true", "yes", "y", "fraud", "fraudulent", "bad", "suspicious", "positive", "illicit",
@@ -171,9 +174,15 @@ UNDECIDED = BLANK | frozenset(
      "unreviewed", "unlabeled", "offen", "in bearbeitung", "en cours", "pendiente", "en curso", "in corso",
      "em análise", "in behandeling", "nierozstrzygnięte", "nierozstrzygnięty", "nierozstrzygnięta", "w toku")
 )  # fmt: skip
-NEGATIONS = frozenset(("no", "not", "non", "without", "kein", "keine", "nicht", "pas", "sin", "geen", "nie"))
-DOUBTS = frozenset(("possible", "possibly", "potential", "suspected", "alleged", "likely", "verdacht", "maybe",
-                    "ruled", "excluded", "unproven", "ausgeschlossen"))  # fmt: skip
+NEGATIONS = frozenset(
+    ("no", "not", "non", "never", "without", "kein", "keine", "nicht", "ohne", "pas", "aucun", "aucune", "sans", "sin",
+     "ningún", "ninguna", "nessun", "nessuna", "senza", "nenhum", "nenhuma", "sem", "geen", "nie", "brak", "bez")
+)  # fmt: skip
+DOUBTS = frozenset(
+    ("possible", "possibly", "potential", "suspected", "alleged", "likely", "verdacht", "maybe", "ruled", "excluded",
+     "unproven", "unverified", "refuted", "disproved", "withdrawn", "rejected", "won", "ausgeschlossen", "widerlegt",
+     "écarté", "écartée", "descartado", "descartada", "esclusa", "escluso", "afastada", "wykluczone", "wykluczono")
+)  # fmt: skip
 _CODES = """
 AED AFN AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY COP
 CRC CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR
@@ -189,7 +198,14 @@ CURRENCIES = {
 }  # fmt: skip
 _DOLLARS = "USD ARS AUD BBD BSD BZD CAD CLP COP DOP FJD HKD JMD MXN NAD NZD SGD TTD TWD UYU XCD"
 DOLLARS = frozenset(_DOLLARS.split())  # all have the sign $
-
+NUMBERED = {  # of ISO 4217, as in the messages of cards
+    "036": "AUD", "124": "CAD", "156": "CNY", "170": "COP", "152": "CLP", "203": "CZK", "208": "DKK", "344": "HKD",
+    "348": "HUF", "356": "INR", "360": "IDR", "376": "ILS", "392": "JPY", "410": "KRW", "458": "MYR", "484": "MXN",
+    "554": "NZD", "566": "NGN", "578": "NOK", "586": "PKR", "608": "PHP", "643": "RUB", "682": "SAR", "702": "SGD",
+    "704": "VND", "710": "ZAR", "752": "SEK", "756": "CHF", "764": "THB", "784": "AED", "818": "EGP", "826": "GBP",
+    "840": "USD", "901": "TWD", "941": "RSD", "946": "RON", "949": "TRY", "975": "BGN", "978": "EUR", "980": "UAH",
+    "985": "PLN", "986": "BRL",
+}  # fmt: skip
 
 _LATIN = re.compile(r"[a-zà-žß]+")
 
@@ -339,7 +355,7 @@ def is_measure_name(name: str) -> bool:
 
 def is_side_name(name: str) -> bool:
     """Return whether a column is called like the amounts that left or reached an account."""
-    return not SIDES.isdisjoint(words_of(name))
+    return not SIDES.isdisjoint(words_of(name)) and not is_measure_name(name)
 
 
 def is_name_name(name: str) -> bool:

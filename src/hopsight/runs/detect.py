@@ -27,6 +27,7 @@ from hopsight.detectors.table import weighted, weights_of
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.groups import common_kinds
 from hopsight.io.derive import currency_of
+from hopsight.io.ids import written_differently
 from hopsight.io.notices import collected, notice
 from hopsight.io.npz import read_npz
 from hopsight.io.sources import TABLE_SUFFIXES
@@ -37,6 +38,7 @@ from hopsight.runs.folder import OVER_TIME, RECORD, Claim, Stages, checksums, cl
 from hopsight.runs.memory import check_need, expected_need, limited, parse_size
 from hopsight.runs.request import Request, Source, make_detector
 from hopsight.runs.results import FILES, REPLACED, Result, now, record_of, write_results
+from hopsight.system.lazy_polars import pl
 
 if TYPE_CHECKING:
     from hopsight.io.labels import Labels
@@ -329,6 +331,12 @@ def _with_earlier(graph: AttributedGraph, path: Path) -> AttributedGraph:
     order = np.argsort(graph.node_hashes)
     place = order[np.searchsorted(graph.node_hashes[order], before.node_hashes).clip(max=graph.n_nodes - 1)]
     place = np.where(graph.node_hashes[place] == before.node_hashes, place, -1)
+    unknown, names = (pl.Series([*map(str, each.node_ids)], dtype=pl.String) for each in (graph, before))
+    if written := written_differently(unknown.filter(~unknown.is_in(names.implode())), names):
+        one, other = next(iter(written.items()))
+        ids = f"{plural(len(written), 'id')} of this file" + (" is one" if len(written) == 1 else " are ids")
+        differ = f"{ids} of the fit in another form, such as {shortened(one)} and {shortened(other)}"
+        notice(f"{differ}: they count as new; if they are the same, write them alike.", None)
     earlier = Events(known.source, known.target, time=known.time).within(place)
     if known.size and not earlier.size:
         notice("No id of this file is in earlier events of the fit: partners are new where they first occur.", None)

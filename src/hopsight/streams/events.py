@@ -49,6 +49,7 @@ from hopsight.io.vocabulary import (
     is_code_name,
     is_currency_name,
     is_money_name,
+    is_row_id_name,
     is_status_name,
 )
 from hopsight.preprocess import AttributeTransform
@@ -85,6 +86,7 @@ class Columns:
     category: Sequence[str] = ()  # columns that hold neither times nor amounts
     of_nodes: Sequence[str] = ()  # columns of the node table, which options may name as well
     clock: str | None = None  # the column of times of day beside days without them
+    number: str | None = None  # the column that numbers events
     node_id: str | None = None  # the column of the node table with the ids of the events
     encoding: str | None = None  # of text files that are not UTF-8
 
@@ -167,7 +169,8 @@ def sorted_events(
             if n_loops:
                 notice(f"Removed {plural(n_loops, 'self-loop')}.", None)
             parts = pl.scan_parquet(sorted(place.iterdir()), glob=False)
-            parts, size = _in_time(parts, n_rows - n_loops, columns, span)
+            parts, n_copies = _without_copies(parts, columns)
+            parts, size = _in_time(parts, n_rows - n_loops - n_copies, columns, span)
         path = place / "sorted.parquet"
         parts.sort("seconds", "row").sink_parquet(path, compression="lz4", row_group_size=CHUNK)
         yield SortedEvents(path, size, columns, kinds)
@@ -282,7 +285,8 @@ def _find(table: Table, columns: Columns) -> Columns:
     if columns.clock is not None:
         shown = f"{'%Y-%m-%d' if shown == ISO else shown} %H:%M"
     amounts = PLAIN if columns.amount is None else _amount_form(table, columns.amount)
-    return replace(columns, times=form, shown=shown, amounts=amounts)
+    number = next((name for name in names if is_row_id_name(name) and name not in (source, target)), None)
+    return replace(columns, times=form, shown=shown, amounts=amounts, number=number)
 
 
 def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns:
@@ -339,6 +343,27 @@ def _with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns([number for text, number in numbers if number.null_count() == text.null_count()])
 
 
+def _without_copies(parts: pl.LazyFrame, columns: Columns) -> tuple[pl.LazyFrame, int]:
+    """Leave out events that repeat the number of another, and all else of it, and say so; none if others share numbers.
+
+    Returns the others, and how many were left out.
+    """
+    if columns.number is None:
+        return parts, 0
+    numbers = parts.select("row", "number").collect()
+    again = numbers.filter(~numbers["number"].is_first_distinct())
+    if not again.height:
+        return parts, 0
+    what = pl.struct("number", "source", "target", "seconds", "amount", "currency")
+    shared = parts.filter(pl.col("number").is_in(again["number"].unique().implode()))
+    if shared.select(what.n_unique()).collect().item() > again["number"].n_unique():
+        return parts, 0
+    are = "1 event is an exact copy" if again.height == 1 else f"{again.height:,} events are exact copies"
+    first = f"first in row {again['row'][0]}, with the same {columns.number!r}"
+    notice(f"{are} of earlier ones, {first}: {'it is' if again.height == 1 else 'they are'} left out.", None)
+    return parts.filter(~pl.col("row").is_in(again["row"].implode())), again.height
+
+
 def _in_time(
     parts: pl.LazyFrame, n_rows: int, columns: Columns, span: tuple[float, float] | None
 ) -> tuple[pl.LazyFrame, int]:
@@ -371,6 +396,8 @@ def _in_time(
         raise ValueError("all its events are far outside the time of the stream so far")
     inside_it = parts.filter(inside)
     _say_read(inside_it, columns, dated=dated)
+    if 2 * inside_it.select(seconds.n_unique()).collect().item() < middle["size"] - far.height:
+        notice("Most events share their time with others: the order of rows decides which of them comes first.", None)
     return inside_it, middle["size"] - far.height
 
 
@@ -397,7 +424,8 @@ def _blocks(table: Table, columns: Columns, continues: bool) -> Iterator[tuple[p
     If the table ``continues`` a stream, an earlier one has decided how times and amounts are written.
     """
     first, lacking, wrong = 0, list[int](), {"time": _Wrong(), "number": _Wrong()}
-    names = columns.names + [name for name, _ in rows_ignored(columns.ignore, table.names).values()]
+    names = columns.names + [name for name in table.names if name == columns.number]
+    names += [name for name, _ in rows_ignored(columns.ignore, table.names).values()]
     names, left_out = list(dict.fromkeys(names)), dict[str, int]()
     for frame in table.blocks(names, CHUNK, text=columns.as_text):
         numbered = frame.with_columns(pl.int_range(first + 1, first + 1 + pl.len()).alias(ROW))
@@ -484,7 +512,8 @@ def _event_rows(
         "currency": currency,
         "factor": np.ones(frame.height),
         "row": frame[ROW],
-    }  # fmt: skip
+        "number": (frame[columns.number] if columns.number in frame.columns else frame[ROW]).cast(pl.String).hash(),
+    }
     if columns.label is not None:
         rows["label"] = read_flags(frame[columns.label])
     return pl.DataFrame(rows).filter(seconds.is_not_null())

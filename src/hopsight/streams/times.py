@@ -107,7 +107,7 @@ def as_numbers(column: pl.Series) -> pl.Series | None:
 def _text_seconds(column: pl.Series, form: str) -> pl.Series:
     """Return dates in text as seconds, exact to the microsecond, null where there is none."""
     order = form if form in WORDS else None
-    if order is None:
+    if order is None and not column.str.contains(r"^\s*\d{1,2}[-/]").any():  # which polars would take for a day
         try:  # several times as fast, for the forms that polars knows
             found = column.str.to_datetime(strict=False, time_unit="us")
             if not found.null_count():
