@@ -520,6 +520,18 @@ def calls(rng: Rng) -> Draft:
     return Draft(edges, None, n, weight=rng.lognormal(1.0, 1.0, edges.shape[1]), directed=True)
 
 
+def contacts(rng: Rng) -> Draft:
+    """Draw rows between two of 200 nodes at random, from edges alone; a few rows repeat."""
+    edges = rng.integers(200, size=(2, 600))
+    return Draft(edges[:, edges[0] != edges[1]], None, 200, directed=True)
+
+
+def visits(rng: Rng) -> Draft:
+    """Draw rows between people and places at random, from edges alone; a few rows repeat."""
+    edges = np.stack([rng.integers(150, size=750), 150 + rng.integers(100, size=750)])
+    return Draft(edges, None, 250, directed=True, n_left=150)
+
+
 GENERATORS: dict[str, Callable[[Rng], Draft]] = {
     "noise, 100 nodes": noise(100, 6),
     "noise, 200 nodes, sparse": noise(200, 3, 4),
@@ -572,6 +584,8 @@ GENERATORS: dict[str, Callable[[Rng], Draft]] = {
     "baskets, weighted": baskets,
     "120 neighbors per node": crowded,
     "calls, edges alone": calls,
+    "contacts, edges alone": contacts,
+    "visits, edges alone": visits,
 }
 HELD_OUT = tuple(list(GENERATORS)[38:])  # played no part in choosing the rule
 
@@ -698,7 +712,7 @@ def measure(cell: Cell) -> dict[str, Any]:
     truth, flagged = np.asarray(graph.labels) == 1, model.label_ == 1
     if cell.what == "older":
         return cell._asdict() | {"flagged": flagged}
-    older = older_flags(cell) & truth if cell.planted else np.zeros_like(truth)
+    older = older_flags(cell, truth)
     touched, edges = truth[graph.edges].any(axis=0), model.edge_label_ == 1
     groups = [group.members for group in model.groups_]
     row = cell._asdict() | {
@@ -716,10 +730,11 @@ def measure(cell: Cell) -> dict[str, Any]:
     return row | ({"older_true": int(older.sum()), "older_kept": int((older & flagged).sum())} if cell.planted else {})
 
 
-def older_flags(cell: Cell) -> NDArray[np.bool_]:
-    """Return what an older commit flags in the same graph."""
+def older_flags(cell: Cell, truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which planted nodes an older commit flags in the same graph, none in a kind that was added later."""
     with np.load(OLDER) as flags:
-        return np.asarray(flags[key_of(cell._asdict())])
+        key = key_of(cell._asdict())
+        return truth & flags[key] if key in flags else np.zeros_like(truth)
 
 
 def key_of(row: dict[str, Any]) -> str:

@@ -111,6 +111,20 @@ def test_ids_of_a_type_without_a_table_that_differ_only_in_form_are_named() -> N
     assert any(each.startswith("user: 2 node ids, such as '0012' and '12', differ only in") for each in notices)
 
 
+def test_what_nodes_of_two_types_share_is_named_where_few_do() -> None:
+    """Supplier 3 has the account of employee E2; the other five accounts belong to one supplier each."""
+    edges = {
+        ("supplier", "billed", "employee"): pl.DataFrame({"a": [*range(1, 7)], "b": ["E1", "E2"] * 3}),
+        ("supplier", "has", "iban"): pl.DataFrame({"a": [*range(1, 7)], "b": [f"DE{k}" for k in range(1, 7)]}),
+        ("employee", "owns", "iban"): pl.DataFrame({"a": ["E1", "E2"], "b": ["DE9", "DE3"]}),
+    }
+    hs.load(edges=edges, rank="supplier", notices=(notices := list[str]()))
+    said = (
+        "1 node of type 'iban', such as DE3, connect nodes of type 'supplier' with nodes of type 'employee' (3 and E2)"
+    )
+    assert [each.partition(", which are not compared")[0] for each in notices if "connect nodes" in each] == [said]
+
+
 def test_popular_nodes_connect_nobody_and_count_less() -> None:
     many = pl.DataFrame({"u": [*range(40), 0, 1], "d": ["shop"] * 40 + ["phone"] * 2})
     seen = hs.load(edges={("user", "used", "device"): many}, rank="user", notices=[])

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.canonical import Aside, Context, Events
-from hopsight.checks import Refusal, plural, suggest
+from hopsight.checks import Refusal, plural, printable, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io.derive import STRUCTURE, Arcs, structure
 from hopsight.io.nodes import distinct
@@ -26,6 +26,7 @@ from hopsight.system.arrays import frozen, sorted_by_id
 
 IntArray = NDArray[Any]
 SPARSE_CELLS = 1_000_000
+MOST_ACROSS = 0.2  # share of the nodes of a type that nodes of two other types share
 PAIRS_PER_EDGE = 4  # of nodes that share another one; popular ones are left out beyond
 MOST_COLUMNS, COMPONENTS = 64, 32  # attributes of another type whose means become attributes, and components of more
 ONE_TYPE = "load the graph with rank= one type, or take models_[type]"
@@ -349,7 +350,35 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
     if parts:
         shown = ", ".join(f"{part.name} ({plural(part.n_pairs, 'pair')})" for part in parts)
         notice(f"Connected nodes of type {kind!r} by what they share: {shown}.", notices)
+    for part in parts:
+        _notice_across(graph, kind, part, notices)
     return with_relations(seen, source, target, codes, names)
+
+
+def _notice_across(graph: AttributedGraph, kind: str, part: _Shared, notices: list[str] | None) -> None:
+    """Say which nodes of another type a few nodes of this type share with those of a third one: nothing compares them.
+
+    Where most do, as cards do with shops, it is what such graphs are like.
+    """
+    is_its = graph.node_types == part.name
+    here = np.isin(np.arange(graph.n_nodes), part.nodes[part.degree > 0])
+    for way in (graph.edges, graph.edges[::-1]):
+        thing, partner = way[:, is_its[way[0]]]
+        for third in types_of(graph):
+            mine = here[thing] & (graph.node_types[partner] == third)
+            n_shared = np.unique(thing[mine]).size
+            if third in (kind, part.name) or not 0 < n_shared <= MOST_ACROSS * here.sum():
+                continue
+            first = int(np.argmax(mine))
+            row = int(np.flatnonzero(part.nodes == thing[first])[0])
+            has = _in_order(graph, kind)[part.links[:, [row]].nonzero()[0][0]]
+            names = [printable(str(graph.node_ids[each])) for each in (thing[first], has, partner[first])]
+            notice(
+                f"{plural(n_shared, 'node')} of type {part.name!r}, such as {names[0]}, connect nodes of type {kind!r} "
+                f"with nodes of type {third!r} ({names[1]} and {names[2]}), which are not compared with each other; if "
+                "they should be, give both one type.",
+                notices,
+            )
 
 
 def _within(column: Aside, rows: IntArray) -> Aside:
