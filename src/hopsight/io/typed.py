@@ -373,10 +373,11 @@ def _notice_across(graph: AttributedGraph, kind: str, part: _Shared, notices: li
             row = int(np.flatnonzero(part.nodes == thing[first])[0])
             has = _in_order(graph, kind)[part.links[:, [row]].nonzero()[0][0]]
             names = [printable(str(graph.node_ids[each])) for each in (thing[first], has, partner[first])]
+            s = "s" if n_shared == 1 else ""
             notice(
-                f"{plural(n_shared, 'node')} of type {part.name!r}, such as {names[0]}, connect nodes of type {kind!r} "
-                f"with nodes of type {third!r} ({names[1]} and {names[2]}), which are not compared with each other; if "
-                "they should be, give both one type.",
+                f"{plural(n_shared, 'node')} of type {part.name!r}, such as {names[0]}, connect{s} nodes of type "
+                f"{kind!r} with nodes of type {third!r} ({names[1]} and {names[2]}), which are not compared with each "
+                "other; if they should be, give both one type.",
                 notices,
             )
 
