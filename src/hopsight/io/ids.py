@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,14 +145,19 @@ def positions(
     unknown = pl.concat([end.filter(place < 0).alias("id") for end, place in zip(ends, found, strict=True)])
     unknown = unknown.unique().sort()
     if written := written_differently(unknown, ids):
-        one, other = next(iter(written.items()))
-        are = "1 id is" if len(written) == 1 else f"{len(written):,} ids are"
-        notice(f"{are} written differently in the node table: {shortened(one)} is {shortened(other)} there.", notices)
+        notice_written(written, notices)
         return positions(ids, *(end.replace(written) for end in ends))
     if all(place.max(initial=-1) < 0 for place in found):
         raise ValueError(describe_unknown_ids(unknown, ids, ends))
     more = pl.concat([ids.alias("id"), unknown])
     return more.alias(ids.name), tuple(_by_join(more, end) for end in ends)
+
+
+def notice_written(written: Mapping[str, str], notices: list[str] | None) -> None:
+    """Say that ids are those of a node table in another form, if there are any."""
+    for one, other in list(written.items())[:1]:
+        are = "1 id is" if len(written) == 1 else f"{len(written):,} ids are"
+        notice(f"{are} written differently in the node table: {shortened(one)} is {shortened(other)} there.", notices)
 
 
 def _by_table(ids: pl.Series, ends: pl.Series) -> NDArray[Any]:

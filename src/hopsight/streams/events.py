@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -120,17 +120,29 @@ class SortedEvents:
     size: int
     columns: Columns  # as they were found
     kinds: Any  # types of the ids, by column
+    written: Mapping[str, str] = field(default_factory=dict)  # how a node table writes ids that it has in another form
 
     def ends(self) -> list[pl.Series]:
         """Return the different ids of both ends."""
         rows = pl.scan_parquet(self.path, glob=False)
-        return [rows.select(pl.col(end).unique()).collect()[end] for end in ("source", "target")]
+        found = [rows.select(pl.col(end).unique()).collect()[end] for end in ("source", "target")]
+        return [each.replace(self.written).unique() for each in found] if self.written else found
+
+    def as_in(self, known: pl.Series) -> SortedEvents:
+        """Return the events with ids as a node table writes them, as ``detect`` reads them, after a notice."""
+        every = pl.concat([each.alias("id") for each in self.ends()]).unique().sort()
+        written = ids.written_differently(every.filter(~every.is_in(known.implode())), known)
+        ids.notice_written(written, None)
+        return replace(self, written=written)
 
     def chunks(self, done: int = 0) -> Iterator[pl.DataFrame]:
         """Yield the events from number ``done`` on."""
         rows = pl.scan_parquet(self.path, glob=False)
         for first in range(done, self.size, CHUNK):
-            yield rows.slice(first, CHUNK).collect().cast(self.kinds)
+            found = rows.slice(first, CHUNK).collect()
+            if self.written:
+                found = found.with_columns(pl.col("source", "target").replace(self.written))
+            yield found.cast(self.kinds)
 
 
 @contextmanager
@@ -541,19 +553,19 @@ def _key(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(errors="replace"), digest_size=8).digest(), "little") | 1
 
 
-def joining_column(path: Path, events: SortedEvents) -> str:
-    """Return the column of a node table with the ids of the events, as ``detect`` finds it, and say how many it has."""
-    ends = events.ends()
+def joining_column(path: Path, ends: Sequence[pl.Series]) -> str:
+    """Return the column of a node table with the ids of the events, as ``detect`` finds it."""
     with reading(path):
-        table = open_table(path, notices=[])
-        name = find_joining(table, ends, None)
-        known = ids.as_ids(table.read([name], text=[name])[name], typed=table.typed).cast(pl.String)
+        return find_joining(open_table(path, notices=[]), ends, None)
+
+
+def check_joined(path: Path, name: str, known: pl.Series, ends: Sequence[pl.Series]) -> None:
+    """Say how many ids of the events a node table has; none is refused."""
     every = pl.concat([each.alias("id") for each in ends]).unique()
     n_known = int(every.is_in(known.implode()).sum())
     if not n_known:
         raise ValueError(f"{path}: none of the ids of the events is in its column {name!r}")
     notice(f"{n_known:,} of {plural(len(every), 'id')} have a row in the node table, by column {name!r}.", None)
-    return name
 
 
 class NodeAttributes:

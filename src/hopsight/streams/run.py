@@ -37,6 +37,7 @@ from hopsight.streams.events import (
     Columns,
     NodeAttributes,
     SortedEvents,
+    check_joined,
     have_hours,
     in_one_currency,
     joining_column,
@@ -119,11 +120,14 @@ def stream(request: StreamRequest, folder: Path, *, progress: Progress | None = 
         }  # fmt: skip
         with stages.stage("load"):
             events = stack.enter_context(sorted_events(source, request.columns, claimed.staging))
-            _notice_alike(events.ends())
             if request.nodes is not None:
-                found = dataclasses.replace(events.columns, node_id=joining_column(Path(request.nodes), events))
-                request = dataclasses.replace(request, columns=found)
+                name = joining_column(Path(request.nodes), events.ends())
+                request = dataclasses.replace(request, columns=dataclasses.replace(events.columns, node_id=name))
             attributes = _attributes(request)
+            if attributes is not None and request.nodes is not None:
+                events = events.as_in(attributes.rows["id"])
+                check_joined(Path(request.nodes), name, attributes.rows["id"], events.ends())
+            _notice_alike(events.ends())
         # How times and amounts are written, and which columns hold them, is decided once, also for later files.
         found = dataclasses.replace(
             events.columns, source=asked.source, target=asked.target, node_id=request.columns.node_id
@@ -188,6 +192,7 @@ def watch(
                     f"{name} was changed since hopsight wrote it: it is left as it is, and new rows go to another file"
                 )
             if events is not None:
+                events = events if attributes is None else events.as_in(attributes.rows["id"])
                 _notice_alike([*events.ends(), scores_so_far(state)["node"]])
                 _continue(state, journal, events, digest, show, attributes, tell=tell)
             elif tell is not None and digest == state.notes["pieces"][-1]:
