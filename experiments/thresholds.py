@@ -520,6 +520,13 @@ def calls(rng: Rng) -> Draft:
     return Draft(edges, None, n, weight=rng.lognormal(1.0, 1.0, edges.shape[1]), directed=True)
 
 
+def incomes(rng: Rng) -> Draft:
+    """Draw an Erdős–Rényi graph of people with an age, a lognormal income and one of six cities."""
+    n = 1000
+    age, income, city = rng.normal(45, 12, n), rng.lognormal(10, 0.5, n), np.eye(6)[rng.integers(6, size=n)]
+    return Draft(random_edges(n, 6, rng), np.column_stack([age, income, city]), n)
+
+
 def contacts(rng: Rng) -> Draft:
     """Draw rows between two of 200 nodes at random, from edges alone; a few rows repeat."""
     edges = rng.integers(200, size=(2, 600))
@@ -584,6 +591,7 @@ GENERATORS: dict[str, Callable[[Rng], Draft]] = {
     "baskets, weighted": baskets,
     "120 neighbors per node": crowded,
     "calls, edges alone": calls,
+    "noise, 1,000 nodes, incomes": incomes,
     "contacts, edges alone": contacts,
     "visits, edges alone": visits,
 }

@@ -360,7 +360,7 @@ def test_a_date_that_stands_for_none_is_refused(column: dict[str, Any], message:
 def test_text_under_the_name_of_an_amount_or_a_time_is_said(name: str, words: list[str]) -> None:
     found, notices = sorted_in({name: [*words, words[0]]})
     assert list(found.categories) == [name]
-    said = f"Column {name!r} holds text, such as {words[0]!r}, and no {'numbers' if name == 'amount' else 'times'}"
+    said = f"Column {name!r} holds text (such as {words[0]!r}) instead of {'numbers' if name == 'amount' else 'times'}"
     assert notices == [f"{said}; it is read as categories."]
     assert sorted_in({name: [*words[:2], f"{words[2]}?"]})[1] == [f"{said} and is left out."]
 

@@ -286,7 +286,8 @@ def test_times_of_day_in_a_workbook_are_added_to_its_dates(tmp_path: Path) -> No
     assert graph.events.time.min() == datetime(2024, 3, 1, 16, 30, tzinfo=UTC).timestamp()
 
 
-@pytest.mark.parametrize("pair", [("Af", "Bij"), ("Cr.", "Dr."), ("Money in", "Money out"), ("支出", "收入")])
+@pytest.mark.parametrize("pair", [("Af", "Bij"), ("Cr.", "Dr."), ("Money in", "Money out"), ("支出", "收入"),
+                                  ("Debe", "Haber"), ("RECEIVE", "SEND"), ("Ausgang", "Eingang")])  # fmt: skip
 def test_a_column_that_says_which_way_money_went_is_named(pair: tuple[str, str]) -> None:
     ways = ["REV" if row == 7 else pair[row % 2] for row in range(N_ROWS)]
     frame = pl.DataFrame({"Rekening": SOURCES, "Tegenrekening": TARGETS, "Af Bij": ways, "Bedrag": [1.5] * N_ROWS})
@@ -295,6 +296,76 @@ def test_a_column_that_says_which_way_money_went_is_named(pair: tuple[str, str])
         each.startswith(f"Column 'Af Bij' may say which way money went ({pair[0]!r} and {pair[1]!r})")
         for each in notices
     )
+
+
+PAYSIM = """step,type,amount,nameOrig,oldbalanceOrg,newbalanceOrig,nameDest,oldbalanceDest,newbalanceDest,isFraud
+1,PAYMENT,9839.64,C1231006815,170136.0,160296.36,M1979787155,0.0,0.0,0
+1,TRANSFER,181.0,C1305486145,181.0,0.0,C553264065,0.0,0.0,1
+2,CASH_OUT,182.0,C553264065,182.0,0.0,C1305486145,7.0,1.0,1
+"""
+
+
+def test_balances_of_both_ends_are_no_ends(tmp_path: Path) -> None:
+    (tmp_path / "paysim.csv").write_text(PAYSIM)
+    load(tmp_path / "paysim.csv", notices=(notices := []))
+    assert notices[0] == "Read edges from column 'nameOrig' to column 'nameDest'."
+
+
+@pytest.mark.parametrize("zeros", [".00", ",00", ".0000000000"])
+def test_zeros_behind_an_id_are_no_other_id(zeros: str, tmp_path: Path) -> None:
+    rows = [f'"{4000 + a}{zeros}";{4000 + b};{a + 1}' for a, b in PAIRS]
+    (tmp_path / "edges.csv").write_text("\n".join(["from;to;amount", *rows]) + "\n")
+    graph = load(tmp_path / "edges.csv", notices=[])
+    assert graph.node_ids.tolist() == [4000 + node for node in range(N_NODES)]
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_times_of_day_without_colons_belong_to_the_date_beside_them(typed: bool) -> None:
+    days, times = [20240301 + row % 28 for row in range(N_ROWS)], [72300 + row for row in range(N_ROWS)]
+    cells = (days, times) if typed else ([str(day) for day in days], [f"{time:06}" for time in times])
+    frame = pl.DataFrame({"from": SOURCES, "to": TARGETS, "date": cells[0], "time": cells[1]})
+    graph = load(frame, notices=(notices := []))
+    assert "Added the time of day in column 'time' to the date in column 'date'." in notices
+    first = min(row for row, (a, b) in enumerate(PAIRS) if a != b)
+    expected = datetime(2024, 3, 1 + first, 7, 23, tzinfo=UTC) + timedelta(seconds=first)
+    assert graph.events is not None and graph.events.time is not None
+    assert graph.events.time.min() == expected.timestamp()
+
+
+@pytest.mark.parametrize(("cells", "unit"), [("R {},11", "R"), ("{},11 TL", "TL"), ("Ksh{},11", "Ksh")])
+def test_letters_around_all_amounts_are_their_unit(cells: str, unit: str) -> None:
+    frame = pl.DataFrame({"from": SOURCES, "to": TARGETS, "Amount": [cells.format(row) for row in range(N_ROWS)]})
+    graph = load(frame, notices=[])
+    assert graph.events is not None and graph.events.currencies == (unit,)
+    assert graph.events.amount is not None
+    assert graph.events.amount.sum() == pytest.approx(sum(row + 0.11 for row, (a, b) in enumerate(PAIRS) if a != b))
+
+
+def test_amounts_in_two_forms_are_refused() -> None:
+    cells = ["1.234,50" if row % 2 else "1,234.50" for row in range(N_ROWS)]
+    with pytest.raises(ValueError, match=r"different forms \('1,234.50' and '1.234,50'\); write all of them with a"):
+        load(pl.DataFrame({"from": SOURCES, "to": TARGETS, "Amount": cells}), notices=[])
+
+
+def test_parts_of_a_folder_whose_types_differ_are_one_table(tmp_path: Path) -> None:
+    for name, amounts in (("jan", [10, 20]), ("feb", [10.5, 20.25])):
+        frame = pl.DataFrame(
+            {"from": ["A", "B"], "to": ["B", "C"], "amount": amounts, "on": [f"2024-01-0{k}" for k in (1, 2)]}
+        )
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    graph = load(tmp_path, notices=[])
+    assert graph.events is not None and sorted(graph.events.amount.tolist()) == [10, 10.5, 20, 20.25]
+    pl.DataFrame({"from": ["A"], "to": ["C"], "amount": [[1]], "on": ["x"]}).write_parquet(tmp_path / "mar.parquet")
+    with pytest.raises(ValueError, match=r"its parts differ: column 'amount' holds .* in feb.parquet and .* in "):
+        load(tmp_path, notices=[])
+
+
+def test_a_file_of_utf_16_without_a_mark_is_read_as_the_message_says(tmp_path: Path) -> None:
+    for code in ("utf-16le", "utf-16be"):
+        (tmp_path / "a.csv").write_bytes("from,to\nA,B\nB,C\n".encode(code))
+        with pytest.raises(ValueError, match=rf"if it is UTF-16, append '\?encoding={code}'"):
+            load(tmp_path / "a.csv")
+        assert load(f"{tmp_path / 'a.csv'}?encoding={code}", notices=[]).n_nodes == 3
 
 
 def test_a_column_of_ends_that_a_library_has_renamed_is_one() -> None:

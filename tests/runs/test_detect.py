@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import json
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import numpy as np
@@ -272,6 +273,26 @@ def test_partners_of_the_run_are_not_new_next_month(tmp_path: Path, capsys: pyte
     assert "2 ids of this file are ids of the fit in another form, such as" in said and "they count as new" in said
     assert main(["score", str(run), str(tmp_path / "march.csv"), "--out", str(out)]) == 0
     assert pl.read_csv(out / "scores.csv")["score"].equals(pl.read_csv(run / "scores.csv")["score"])
+
+
+def test_later_files_are_written_like_those_of_the_run(tmp_path: Path) -> None:
+    """March has days after the 12th and amounts below 1,000; April has neither, and means the same."""
+    pairs = [(f"a{k % 23}", f"a{(k * k + 3 * k + 1) % 23}") for k in range(120)]
+    for month, days, small in (("03", 28, "{}"), ("04", 12, "1.{}")):
+        cells = [(f"{k % 8 + 1}.{100 + k}", small.format(700 + k))[k % 2] for k in range(120)]
+        rows = [(*pairs[k], cells[k], f"{month}/{k % days + 1:02}/2024") for k in range(120)]
+        pl.DataFrame(rows, schema=["from", "to", "amount", "date"], orient="row").write_csv(tmp_path / f"{month}.csv")
+    run, out = tmp_path / "run", tmp_path / "new"
+    assert main(["detect", str(tmp_path / "03.csv"), "--out", str(run), "--set", "networks=false"]) == 0
+    assert main(["score", str(run), str(tmp_path / "04.csv"), "--out", str(out)]) == 0
+    events = load(out / "graph.npz").events
+    assert events.amount.min() > 1000 and events.amount.max() < 9000
+    assert datetime.fromtimestamp(events.time.max(), UTC).date() == date(2024, 4, 12)
+
+
+def test_what_labels_mean_is_only_said_where_there_are_some(saved_graph: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="needs labels: pass learn_from"):
+        detect(Request(source=Source(path=str(saved_graph)), anomalous_value=("bad",)), tmp_path / "run")
 
 
 def test_a_model_that_cannot_judge_new_graphs_says_so(saved_graph: Path, tmp_path: Path) -> None:

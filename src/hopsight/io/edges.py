@@ -28,11 +28,12 @@ from hopsight.io.vocabulary import (
     ISO_CURRENCIES,
     LASTING,
     LATER,
+    LEFT,
     MEASURES,
     MONEY,
+    REACHED,
     TIME_NAMES,
     TIMELY,
-    WAYS,
     WEIGHT_NAMES,
     currency_in,
     find_end_names,
@@ -53,7 +54,7 @@ from hopsight.system.lazy_polars import pl
 
 MOST_CURRENCIES = 200  # there are some 180
 MOST_NEGATIVE = 0.2  # share of amounts that may be negative, such as refunds
-MOST_WAYS = 0.8  # share of cells with one of two words for the way of money; others may be reversals
+MOST_WAYS, MOST_WORDS = 0.8, 4  # share of cells that say which way money went, and different words
 LEAST_NAMED = 0.9  # share of rows with a currency, if the others have the same one
 MOST_RATINGS = 20  # different values of a weight that may be a rating or a count
 
@@ -418,9 +419,10 @@ class EdgeColumns:
         for name, words in self.categories.items():
             known = rules.filled(words)
             values = known.str.to_lowercase().str.strip_chars(".")
-            way = next((way for way in WAYS if way <= {*values.unique()}), None)
-            if way is not None and values.is_in([*way]).mean() >= MOST_WAYS:  # type: ignore[operator]
-                shown = " and ".join(map(repr, sorted(known.filter(values.is_in([*way])).unique())[:2]))
+            sides = [known.filter(values.is_in([*side])) for side in (REACHED, LEFT)]
+            n_said = sum(map(len, sides))
+            if all(map(len, sides)) and n_said >= MOST_WAYS * len(known) and known.n_unique() <= MOST_WORDS:
+                shown = " and ".join(sorted(repr(side[0]) for side in sides))
                 what = f"Column {name!r} may say which way money went ({shown}), but every row counts as sent"
                 notice(f"{what} by its source; swap the ends of the others.", notices)
         if self.amount is None:
@@ -558,8 +560,9 @@ def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     dated = [name for name in moments if rules.is_time(frame[name])]
     numeric = {name: figures for name in names if (figures := _figures(frame[name])) is not None}
     dated = sorted(dated, key=lambda name: LATER.search(name.lower()) is not None)  # of an account, or not yet
-    named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known([*numeric], TIME_NAMES)
-    return named or next((name for name, figures in numeric.items() if _is_unix_time(figures)), None)
+    sure = [name for name, figures in numeric.items() if _is_unix_time(figures)]
+    named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(sure, TIME_NAMES)
+    return named or first_known([*numeric], TIME_NAMES) or next(iter(sure), None)
 
 
 def _figures(column: pl.Series) -> pl.Series | None:
@@ -630,12 +633,27 @@ def find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | No
     elif days.dtype != pl.Date and not (days.dtype == pl.String and not days.str.contains(":", literal=True).any()):
         return None
     others = [frame[name] for name in names if name != date and not LASTING.search(name.lower())]
-    clocks = [each.name for each in others if each.dtype == pl.Time or are_clocks(each)]
+    clocks = [each.name for each in others if each.dtype == pl.Time or are_clocks(each) or _are_compact_clocks(each)]
     return next((name for name in clocks if CLOCK.search(name.lower())), next(iter(clocks), None))
+
+
+def _are_compact_clocks(column: pl.Series) -> bool:
+    """Return whether a column is called like a time of day and holds hours, minutes and seconds as 72300 or 072300."""
+    if not CLOCK.search(column.name.lower()) or not (column.dtype.is_integer() or column.dtype == pl.String):
+        return False
+    numbers = column.cast(pl.String).str.strip_chars().cast(pl.Int64, strict=False)
+    if numbers.null_count() > column.null_count() or not numbers.count():
+        return False
+    parts = (numbers // 10_000, numbers // 100 % 100, numbers % 100)
+    fits = [bool(part.is_between(0, most).all()) for part, most in zip(parts, (23, 59, 59), strict=True)]
+    return all(fits) and int(numbers.max()) > 9_999  # type: ignore[arg-type]
 
 
 def _seconds_of_day(column: pl.Series, notices: list[str] | None) -> pl.Series:
     """Return seconds since midnight, null where a cell is empty."""
+    if _are_compact_clocks(column):
+        numbers = column.cast(pl.String).str.strip_chars().cast(pl.Int64, strict=False)
+        return (numbers // 10_000 * 3600.0 + numbers // 100 % 100 * 60.0 + numbers % 100).rename(column.name)
     if column.dtype != pl.String:
         return rules.as_seconds(column)
     rules.text_kind(column, notices)
@@ -682,9 +700,14 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
     elif kind in (pl.Categorical, pl.Enum, pl.String):
         column = column.cast(pl.String)
         holds = rules.text_kind(column, notices) if kind == pl.String else "categories"
+        if holds == "categories" and is_money_name(name):
+            rules.check_one_form(column)
+            if (marked := rules.without_mark(column)) is not None:
+                column, found.units[name] = marked
+                holds = rules.text_kind(column, notices)
         if holds == "categories":
             wanted = "numbers" if is_money_name(name) else "times" if first_known([name], TIME_NAMES) else None
-            said = f"holds text, such as {shortened(rules.filled(column)[0])}, and no {wanted}" if wanted else ""
+            said = f"holds text (such as {shortened(rules.filled(column)[0])}) instead of {wanted}" if wanted else ""
             if _put_categories(column, found, notices, said) and said:
                 notice(f"Column {name!r} {said}; it is read as categories.", notices)
         elif rules.is_dates(holds):

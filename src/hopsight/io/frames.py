@@ -33,6 +33,7 @@ BY_COLUMN = re.compile(rb'\s*\{"[^"]*":\s*\{"0":')  # what pandas writes: {"send
 JSON = re.compile(r"\.(jsonl|ndjson|json)(\.|$)")
 YES_NO = {"yes": True, "no": False, "true": True, "false": False}
 ARROW_STREAM = b"\xff\xff\xff\xff"  # how a saved stream begins
+HEADER_SHARE = 0.8  # of the cells of the fullest of the first rows of a sheet, in its header
 MOST_ABOVE, LONGEST_TITLE = 10, 200  # rows above the header of a sheet, and characters of each
 ROWS_FREE, ROWS_PER_BYTE = 200_000, 10  # of a database: a view can be endless
 BATCH = 50_000  # rows of a cursor that are Python objects at a time
@@ -297,7 +298,25 @@ def scan_parquet(files: Sequence[Path]) -> pl.LazyFrame:
     """Return the rows of Parquet files with the same columns; folders such as ``year=2024`` name another one."""
     if len(files) > 1:
         _check_columns(files, lambda path: pl.scan_parquet(path, glob=False).collect_schema().names())
+    if len({*(tuple(pl.scan_parquet(path, glob=False).collect_schema().dtypes()) for path in files)}) > 1:
+        return _as_one_type(files)
     return pl.scan_parquet(list(files), glob=False, hive_partitioning=len(files) > 1)
+
+
+def _as_one_type(files: Sequence[Path]) -> pl.LazyFrame:
+    """Return the rows of Parquet files whose columns have types that fit into one, such as 10 and 10.5."""
+    parts = [pl.scan_parquet(path, glob=False, hive_partitioning=True) for path in files]
+    names = parts[0].collect_schema().names()
+    rows = pl.concat([part.select(names) for part in parts], how="vertical_relaxed")
+    try:
+        rows.collect_schema()
+    except pl.exceptions.PolarsError:
+        schemas = [part.collect_schema() for part in parts]
+        first, places = schemas[0], range(len(files))
+        name, odd = next((name, at) for at in places for name in names if schemas[at][name] != first[name])
+        held = f"{first[name]} in {files[0].name} and {schemas[odd][name]} in {files[odd].name}"
+        raise ValueError(f"its parts differ: column {name!r} holds {held}; write all of them alike") from None
+    return rows
 
 
 def _arrow(files: Sequence[Path]) -> pl.LazyFrame:
@@ -362,7 +381,7 @@ def _excel(path: Path, table: str | None, notices: list[str] | None) -> pl.DataF
         return frame
     first = book.load_sheet(chosen, header_row=None, n_rows=MOST_ABOVE + 1).to_polars()
     filled = [sum(cell is not None for cell in cells) for cells in first.iter_rows()]
-    above = next((row for row, count in enumerate(filled) if 2 * count >= first.width), 0)  # below a title
+    above = next((row for row, count in enumerate(filled) if count >= HEADER_SHARE * max(filled)), 0)
     if not above:
         return frame
     rows = [[str(cell) for cell in cells if cell is not None] for cells in first.head(above).iter_rows()]

@@ -16,7 +16,7 @@ from hopsight.io.vocabulary import ID_ENDINGS, NO_IDS, TWO_KINDS, normalized_nam
 from hopsight.system.lazy_polars import pl
 
 ROW = "hopsight_row"  # numbers the rows of a table before any is left out
-WHOLE = r"^([+-]?\d+)[.,]0?$"  # 5.0 and 5,0 are 5, in tables and in files of labels; 5.000 may be 5,000
+WHOLE = r"^(?:([+-]?\d+)[.,](?:0{0,2}|0{4,})|([+-]?\d{4,})[.,]000)$"  # 5.0 and 5,00 are 5; 5.000 may be 5,000
 
 
 def as_ids(column: pl.Series, *, typed: bool, exact: bool = False) -> pl.Series:
@@ -281,7 +281,7 @@ def _without_decimals(words: pl.Series) -> pl.Series:
     if exact.any():
         numbers = words.set(~exact, None).cast(pl.Float64, strict=False)
         words = words.zip_with(~exact | (numbers >= 2**53), numbers.cast(pl.Int64, strict=False).cast(pl.String))
-    return words.str.replace(WHOLE, "$1")
+    return words.str.replace(WHOLE, "$1$2")
 
 
 _FORMS: dict[str, Callable[[pl.Series], pl.Series]] = {

@@ -547,7 +547,45 @@ TextKind = Literal[
 ]  # fmt: skip
 
 
+_FORMS: ContextVar[dict[str, Any] | None] = ContextVar("forms", default=None)
+
+
+@contextmanager
+def remembered(known: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Read numbers and dates in text as they are ``known`` to be written, by column; yield how all were read."""
+    token = _FORMS.set(found := dict(known))
+    try:
+        yield found
+    finally:
+        _FORMS.reset(token)
+
+
 def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
+    """Return what a text column holds, as :func:`remembered` if all of its cells fit that."""
+    forms = _FORMS.get()
+    if forms is None:
+        return _text_kind(column, notices)
+    known: TextKind | None = forms.get(column.name)
+    if known is not None and _are_as_known(filled(column), known):
+        return known
+    kind = _text_kind(column, notices)
+    if kind == "numbers" or kind in WRITTEN or kind in SLASHED:
+        forms[column.name] = kind
+    return kind
+
+
+def _are_as_known(words: pl.Series, kind: Any) -> bool:
+    """Return whether there are texts, and all are written in the form of a kind that :func:`text_kind` returned."""
+    if not len(words):
+        return False
+    if kind in SLASHED:
+        return bool(date_readings(words)[kind].all())
+    if kind in WRITTEN:
+        return bool(plain_numbers(words).str.contains(_pattern(WRITTEN[kind])).all())
+    return kind == "numbers" and not words.cast(pl.Float64, strict=False).null_count()
+
+
+def _text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
     """Return what a text column holds; its few cells that hold something else count as empty, with a notice.
 
     Raises
@@ -624,6 +662,37 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
         year = f"19{old.str.extract(_LAST_CENTURY)[0]}"
         notice(f"Column {name!r}: read {shortened(old[0])} as {year}; two-digit years are from 1940 to 2039.", notices)
     return best
+
+
+def check_one_form(column: pl.Series) -> None:
+    """Refuse text that holds numbers with a decimal comma and others with a point."""
+    words = filled(column)
+    plain = plain_numbers(words)
+    fits = [plain.str.contains(_pattern(mark)) for mark in WRITTEN.values()]
+    if len(words) and (fits[0] | fits[1]).all() and not any(each.all() for each in fits):
+        shown = " and ".join(shortened(words.filter(each & ~other)[0]) for each, other in (fits, fits[::-1]))
+        raise ValueError(
+            f"column {column.name!r} has numbers in different forms ({shown}); write all of them with a decimal "
+            f"point, or pass {_instead(column.name)}"
+        )
+
+
+def without_mark(column: pl.Series) -> tuple[pl.Series, str] | None:
+    """Return amounts without the letters that stand before or behind each, and these; None if they are not the same.
+
+    >>> import polars as pl
+    >>> cells, mark = without_mark(pl.Series(["R 90,11", "R1 200,50", None]))
+    >>> cells.to_list(), mark
+    (['90,11', '1 200,50', None], 'R')
+    >>> without_mark(pl.Series(["90.11 CR", "20.00 DR"])) is None
+    True
+    """
+    form = r"^\s*(\p{L}{1,5}\.?)?\s*([+-]?\d[\d.,\s'’]*?)\s*(\p{L}{1,5}\.?)?\s*$"
+    before, number, behind = column.str.extract_groups(form).struct.unnest()
+    marks = pl.select(pl.concat_str(before, behind, ignore_nulls=True)).to_series().filter(number.is_not_null())
+    if number.null_count() > column.null_count() or marks.n_unique() != 1 or not marks[0]:
+        return None
+    return number.rename(column.name), str(marks[0])
 
 
 def _years_first(words: pl.Series) -> bool:

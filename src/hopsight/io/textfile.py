@@ -253,7 +253,8 @@ def _scan(file: Any, encoding: str) -> tuple[bool, str]:
     fits, is_utf_8 = True, encoding.startswith("utf-8")
     while piece := file.read(_PIECE):
         if not newline and is_utf_8 and _is_binary(piece[:SAMPLE]):
-            raise ValueError("it is not a text table: it has NUL bytes; if it is UTF-16, append '?encoding=utf-16'")
+            code = "utf-16be" if piece[:1] == b"\0" else "utf-16le"
+            raise ValueError(f"it is not a text table: it has NUL bytes; if it is UTF-16, append '?encoding={code}'")
         newline |= b"\n" in piece
         carriage |= b"\r" in piece
         if not fits or (is_utf_8 and piece.isascii() and not decoder.getstate()[0]):

@@ -150,13 +150,19 @@ VOID = {  # events that did not take place
     "anulowano", "zamítnuto", "zrušeno", "stornováno", "geweigerd", "geannuleerd", "mislukt", "reddedildi", "iptal",
     "başarısız", "rejeitado", "rejeitada", "recusado", "recusada", "estornado", "estornada",
 }  # fmt: skip
-WAYS = (  # which way money went
-    {"af", "bij"}, {"dbit", "crdt"}, {"dr", "cr"}, {"d", "c"}, {"debit", "credit"}, {"in", "out"}, {"s", "h"},
-    {"soll", "haben"}, {"débit", "crédit"}, {"debet", "kredit"}, {"incoming", "outgoing"}, {"sent", "received"},
-    {"debito", "credito"}, {"débito", "crédito"}, {"d", "k"}, {"wn", "ma"}, {"inbound", "outbound"},
-    {"money in", "money out"}, {"deposit", "withdrawal"}, {"entrada", "salida"}, {"entrada", "saída"},
-    {"ingreso", "gasto"}, {"支出", "收入"},
-)  # fmt: skip
+LEFT = {  # an account: words for the way that money went, in two sets
+    "out", "outgoing", "outbound", "outflow", "money out", "paid out", "cash-out", "cash out", "cash_out",
+    "payment_out", "send", "sent", "paid", "payment", "withdraw", "withdrawal", "debit", "debet", "dbit", "dr", "d",
+    "s", "soll", "ausgang", "belastung", "lastschrift", "débit", "sortie", "débito", "debito", "debe", "cargo",
+    "gasto", "egreso", "salida", "saída", "dare", "uscita", "af", "obciążenie", "wn", "borç", "utgift", "ud", "дебет",
+    "расход", "支出", "支付", "转出", "借",
+}  # fmt: skip
+REACHED = {
+    "in", "incoming", "inbound", "inflow", "money in", "paid in", "cash-in", "cash in", "cash_in", "payment_in",
+    "receive", "received", "receipt", "deposit", "credit", "kredit", "crdt", "cr", "c", "k", "h", "haben", "eingang",
+    "gutschrift", "crédit", "entrée", "crédito", "credito", "haber", "abono", "ingreso", "entrada", "avere", "entrata",
+    "bij", "uznanie", "ma", "alacak", "inkomst", "ind", "кредит", "приход", "收入", "收款", "转入", "贷",
+}  # fmt: skip
 ANOMALOUS = frozenset(
     ("anomalous", "anomaly", "1", "true", "yes", "y", "fraud", "fraudulent", "bad", "suspicious", "positive", "illicit",
      "spam", "scam", "banned", "abuse", "confirmed", "confirmed case", "true positive", "tp", "false negative", "fn",
@@ -286,17 +292,22 @@ def find_end_names(names: Sequence[str]) -> tuple[str, str] | None:
     [('From', 'To'), ('A_NUMBER', 'B_NUMBER'), None]
     """
     known = {normalized_name(name): name for name in reversed(names)}
+    whole = ((known[one], known[other]) for one, other in _END_NAMES if one in known and other in known)
+    if (called := next(whole, None)) is not None:
+        return called
     found: list[tuple[bool, int, str, str]] = []
     for name in names:
         words = words_of(name)
         for first, second in END_WORDS:
             other = _other(words, first, second, known)
             rest = [word for word in words if word != first]
-            if other is not None and other != name and not NO_ENDS.intersection(rest):
+            if other is not None and other != name and not any(map(_is_property, rest)):
                 found.append((not ID_WORDS.intersection(rest), len(found), name, other))
-    if found:
-        return min(found)[2:]
-    return next(((known[one], known[other]) for one, other in _END_NAMES if one in known and other in known), None)
+    return min(found)[2:] if found else None
+
+
+def _is_property(word: str) -> bool:
+    return word in NO_ENDS or word.endswith(("balance", "amount"))
 
 
 def _other(words: list[str], first: str, second: str, known: Mapping[str, str]) -> str | None:

@@ -30,6 +30,7 @@ from hopsight.io.derive import currency_of
 from hopsight.io.ids import written_differently
 from hopsight.io.notices import collected, notice
 from hopsight.io.npz import read_npz
+from hopsight.io.rules import remembered
 from hopsight.io.sources import TABLE_SUFFIXES
 from hopsight.metrics import ranks
 from hopsight.preprocess.transform import unseen_categories
@@ -80,7 +81,7 @@ def detect(
                 f"{option('restart', True)} to discard it, or choose another folder"
             )
         started = now()
-        with stages.stage("load"):
+        with stages.stage("load"), remembered({}) as forms:
             graph, labels = read_with_labels(request)
             only = _nodes(request.only, graph)
         if graph.n_nodes < 2:
@@ -105,6 +106,7 @@ def detect(
             "losses": np.asarray(getattr(detector, "loss_", [])).tolist(),
             "expected": dataclasses.asdict(need),
             "fit_seconds": getattr(detector, "seconds_", {}),
+            "forms": forms,
             "warnings": warnings,
         }
         if record["learning_curve"]:
@@ -131,6 +133,8 @@ def _check(request: Request) -> None:
     check_count("seed", request.seed, low=0)
     check_count("repeat", request.repeat)
     check_choice("engine", request.engine, ENGINES)
+    if request.anomalous_value and request.learn_from is None:
+        raise Refusal("anomalous_value", f"needs labels: pass {option('learn_from')} as well")
     if request.engine == "spark":
         raise ValueError("runs.detect is the local engine: call hopsight.spark.run for engine='spark'")
     if request.device != "auto":
@@ -285,7 +289,8 @@ def score(
     model = load_detector(inside if inside.is_dir() else model_path)
     with claim(folder, REPLACED) as claimed, collected(show.say) as warnings:
         started = now()
-        with stages.stage("load"):
+        forms = before.get("forms")
+        with stages.stage("load"), remembered(_as_words(forms)):
             source = _read_like(source, before, model)
             graph = source.read_ranked()
             wanted = getattr(getattr(model, "transform_", None), "names", ())
@@ -318,6 +323,11 @@ def score(
         reasons = write_results(claimed.staging, graph, judged, top, record, stages, csv=csv)
         claimed.publish()
     return Result.of(folder, graph, judged, record, reasons)
+
+
+def _as_words(forms: Any) -> dict[str, str]:
+    """Return the entries of a record that are words."""
+    return {name: kind for name, kind in forms.items() if isinstance(kind, str)} if isinstance(forms, dict) else {}
 
 
 def _with_earlier(graph: AttributedGraph, path: Path) -> AttributedGraph:
