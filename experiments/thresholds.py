@@ -521,10 +521,9 @@ def calls(rng: Rng) -> Draft:
 
 
 def incomes(rng: Rng) -> Draft:
-    """Draw an Erdős–Rényi graph of people with an age, a lognormal income and one of six cities."""
+    """Draw an Erdős–Rényi graph of people of whom only a lognormal income is known."""
     n = 1000
-    age, income, city = rng.normal(45, 12, n), rng.lognormal(10, 0.5, n), np.eye(6)[rng.integers(6, size=n)]
-    return Draft(random_edges(n, 6, rng), np.column_stack([age, income, city]), n)
+    return Draft(random_edges(n, 6, rng), rng.lognormal(10, 0.5, (n, 1)), n)
 
 
 def contacts(rng: Rng) -> Draft:

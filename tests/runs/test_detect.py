@@ -292,7 +292,9 @@ def test_later_files_are_written_like_those_of_the_run(tmp_path: Path) -> None:
 
 def test_what_labels_mean_is_only_said_where_there_are_some(saved_graph: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="needs labels: pass learn_from"):
-        detect(Request(source=Source(path=str(saved_graph)), anomalous_value=("bad",)), tmp_path / "run")
+        detect(
+            Request(source=Source(path=str(saved_graph)), detector="lof", anomalous_value=("bad",)), tmp_path / "run"
+        )
 
 
 def test_a_model_that_cannot_judge_new_graphs_says_so(saved_graph: Path, tmp_path: Path) -> None:
