@@ -521,7 +521,7 @@ def calls(rng: Rng) -> Draft:
 
 
 def incomes(rng: Rng) -> Draft:
-    """Draw an Erdős–Rényi graph of people of whom only a lognormal income is known."""
+    """Draw an Erdős–Rényi graph of people whose only attribute is a lognormal income."""
     n = 1000
     return Draft(random_edges(n, 6, rng), rng.lognormal(10, 0.5, (n, 1)), n)
 
