@@ -295,6 +295,8 @@ def test_rows_of_an_edge_list_can_be_left_out_by_a_value(tmp_path: Path) -> None
     notices.clear()
     assert load(tmp_path, rows, ignore=("Status", "Status=Booked", "Status="), notices=notices).n_edges == 2
     assert not any("count like others" in notice for notice in notices)
+    assert load(tmp_path, rows, ignore=("Status=canceled",), notices=notices).n_edges == 3
+    assert "No row has Status=canceled: look up how the table writes that value." in notices
     assert load(tmp_path, rows, notices=notices).n_edges == 3
     advice = "unless they are what you look for, pass ignore=['Status=Cancelled']"
     assert f"Rows with Status 'Cancelled' count like others; {advice}." in notices

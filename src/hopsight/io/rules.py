@@ -831,7 +831,8 @@ def have_value(column: pl.Series, value: str) -> pl.Series:
 def notice_ignored(left_out: Mapping[str, int], notices: list[str] | None) -> None:
     """Say how many rows each entry has left out."""
     for entry, n_rows in left_out.items():
-        notice(f"Left out {plural(n_rows, 'row')} with {entry}.", notices)
+        none = f"No row has {entry}: look up how the table writes that value."
+        notice(f"Left out {plural(n_rows, 'row')} with {entry}." if n_rows else none, notices)
 
 
 def notice_status(column: pl.Series, ignore: Sequence[str], notices: list[str] | None) -> None:
