@@ -17,6 +17,7 @@ import pytest
 import xlsxwriter
 
 from hopsight.graph import AttributedGraph
+from hopsight.io.vocabulary import find_end_names
 from hopsight.loading import load
 
 N_NODES, N_ROWS = 12, 48
@@ -296,6 +297,36 @@ def test_a_column_that_says_which_way_money_went_is_named(pair: tuple[str, str])
         each.startswith(f"Column 'Af Bij' may say which way money went ({pair[0]!r} and {pair[1]!r})")
         for each in notices
     )
+
+
+@pytest.mark.parametrize(
+    ("header", "ends"),
+    [
+        ("Data/Hora;Nome Pagador;CPF Pagador;Nome Recebedor;CPF Recebedor;Valor", ("CPF Pagador", "CPF Recebedor")),
+        ("Плательщик;Счет плательщика;Получатель;Счет получателя;Сумма", ("Счет плательщика", "Счет получателя")),
+        ("Tarih;Gönderen;Gönderen IBAN;Alıcı;Alıcı IBAN;Tutar", ("Gönderen IBAN", "Alıcı IBAN")),
+        ("Amt;Ccy;DbtrNm;DbtrAcct;CdtrNm;CdtrAcct", ("DbtrAcct", "CdtrAcct")),
+        ("Umsatz (ohne S/H);Soll/Haben-Kennzeichen;Konto;Gegenkonto (ohne BU)", ("Konto", "Gegenkonto (ohne BU)")),
+        ("u;v;source;target", ("u", "v")),
+    ],
+)
+def test_the_ends_of_exports_of_many_countries_are_accounts(header: str, ends: tuple[str, str]) -> None:
+    assert find_end_names(header.split(";")) == ends
+
+
+def test_one_large_amount_with_a_point_between_thousands_is_large() -> None:
+    cells = ["25.000" if row == 7 else str(90 + row) for row in range(N_ROWS)]
+    graph = load(pl.DataFrame({"from": SOURCES, "to": TARGETS, "Betrag": cells}), notices=(notices := []))
+    assert graph.events is not None and graph.events.amount is not None and graph.events.amount.max() == 25_000
+    assert "Column 'Betrag': read '25.000' as 25000." in notices
+
+
+def test_lines_above_a_table_may_be_padded_by_a_spreadsheet(tmp_path: Path) -> None:
+    rows = ["Customer,ACME,,", "Currency,EUR,,", "sender,receiver,amount,date", "A1,A2,10.50,2024-01-01"]
+    (tmp_path / "edges.csv").write_text("\n".join([*rows, "A2,A3,20.00,2024-01-02", "A3,A1,7.25,2024-01-03"]) + "\n")
+    graph = load(tmp_path / "edges.csv", notices=(notices := []))
+    assert graph.node_ids.tolist() == ["A1", "A2", "A3"]
+    assert "Left out 2 lines above the table in edges.csv: 'Customer,ACME,,'." in notices
 
 
 PAYSIM = """step,type,amount,nameOrig,oldbalanceOrg,newbalanceOrig,nameDest,oldbalanceDest,newbalanceDest,isFraud

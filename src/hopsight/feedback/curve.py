@@ -81,7 +81,7 @@ def in_words(points: Sequence[Point]) -> str | None:
     better than chance by more than theirs.
 
     >>> in_words([Point(25, 0.7, 0.04), Point(50, 0.78, 0.03), Point(100, 0.84, 0.03)])
-    'ROC-AUC grew from 0.78 with 50 labels to 0.84 with all 100: more labels would help.'
+    'ROC-AUC grew from 0.78 with 50 labels to 0.84 with all 100: more labels may help.'
     >>> in_words([Point(25, 0.8), Point(50, 0.84), Point(100, 0.84)])
     'ROC-AUC is 0.84 with all 100 labels, about the same as with 50 (0.84).'
     >>> in_words([Point(10, 0.5, 0.1), Point(20, 0.42, 0.06), Point(40, 0.54, 0.09)])
@@ -94,7 +94,7 @@ def in_words(points: Sequence[Point]) -> str | None:
     sure = full.roc_auc - 0.5 > full.error
     before, now = f"{half.roc_auc:.2f} with {half.n_labels:,}", f"{full.roc_auc:.2f} with all {full.n_labels:,}"
     if sure and gain >= max(GAIN, error):
-        return f"ROC-AUC grew from {before} labels to {now}: more labels would help."
+        return f"ROC-AUC grew from {before} labels to {now}: more labels may help."
     if sure and abs(gain) < GAIN:
         return f"ROC-AUC is {now} labels, about the same as with {half.n_labels:,} ({half.roc_auc:.2f})."
     return f"ROC-AUC is {now} labels, {before}: this does not show whether more would help."

@@ -216,6 +216,9 @@ def meaning_of(words: set[str], anomalous_value: object = None) -> dict[str, boo
 
     >>> meaning_of({"fraud", "regular", "pending"}), meaning_of({"a", "b"}, "b"), meaning_of({"oszustwo", "w porządku"})
     ({'fraud': True, 'regular': False}, {'a': False, 'b': True}, {'oszustwo': True, 'w porządku': False})
+    >>> meaning_of({"confirmed fraud", "suspected fraud"})
+    Traceback (most recent call last):
+    ValueError: labels are 'confirmed fraud' and 'suspected fraud'; say which one means anomalous with anomalous_value
     >>> meaning_of({"confirmed fraud", "no fraud", "false positive", ""})
     {'confirmed fraud': True, 'false positive': False, 'no fraud': False}
     """
@@ -240,7 +243,8 @@ def meaning_of(words: set[str], anomalous_value: object = None) -> dict[str, boo
         )
     named = [word in ANOMALOUS for word in found]
     known = named if any(named) else [bool(SUSPICION.match(word)) for word in found], [word in NORMAL for word in found]
-    if all(word.lstrip("-").isdecimal() for word in found):  # 1 and 2 may mean no and yes
+    doubtful = any(not DOUBTS.isdisjoint(re.findall(r"\w+", word)) for word in found)
+    if doubtful or all(word.lstrip("-").isdecimal() for word in found):  # 1 and 2 may mean no and yes
         known = [], []
     if sum(known[0]) == 1:
         return dict(zip(found, known[0], strict=True))
@@ -270,8 +274,8 @@ def _meaning(word: str) -> bool | None:
 
     >>> [_meaning(text) for text in ("fraud, settled", "kein betrug", "not cleared", "cleared of fraud", "red")]
     [True, False, None, None, None]
-    >>> [_meaning(text) for text in ("false negative", "true negative", "fraud ruled out")]
-    [True, False, None]
+    >>> [_meaning(text) for text in ("false negative", "true negative", "fraud ruled out", "fraud-free", "never fraud")]
+    [True, False, None, False, False]
     """
     if word in ANOMALOUS or word in NORMAL:
         return word in ANOMALOUS

@@ -502,15 +502,17 @@ def _pattern(mark: str) -> str:
 def groups_thousands(words: pl.Series, sign: str) -> bool:
     """Return whether a sign that may be a decimal mark separates thousands, as in 950, 1.200 and 12.500.
 
-    All numbers that have it can be read so, and all others are below 1,000.
+    All numbers that have it can be read so, and all others are below 1,000; several numbers are needed.
 
     >>> import polars as pl
     >>> columns = (["950", "1.200", "12.500"], ["1.200", "9.999"], ["950", "1.200", "7.5"], ["1500", "1.200", "9.999"])
     >>> [groups_thousands(pl.Series(texts), ".") for texts in columns]
     [True, False, False, False]
+    >>> groups_thousands(pl.Series(["90", "810", "25.000"]), "."), groups_thousands(pl.Series(["90", "25.000"]), ".")
+    (True, False)
     """
-    signed = words.str.contains(sign, literal=True)
-    return may_group_thousands(words, sign) and int(signed.sum()) > 1 and bool((words.filter(~signed) != "0").any())
+    plain = words.filter(~words.str.contains(sign, literal=True))
+    return may_group_thousands(words, sign) and len(words) >= FEWEST_ROWS and bool((plain != "0").any())
 
 
 def may_group_thousands(words: pl.Series, sign: str) -> bool:
@@ -604,7 +606,7 @@ def _text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
         if groups_thousands(words, "."):
             return "comma numbers"
         pointed = words.filter(words.str.contains(".", literal=True))
-        if len(pointed) > 1 and may_group_thousands(pointed, "."):
+        if len(pointed) and may_group_thousands(pointed, "."):
             read = f"read {shortened(pointed[0])} as {float(pointed[0]):g}"
             notice(f"Column {column.name!r}: {read}; if the point separates thousands, remove it.", notices)
         return "numbers"

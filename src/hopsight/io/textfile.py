@@ -309,10 +309,12 @@ def _layout(lines: list[str], path: Path) -> tuple[str, int]:
     for mark, share in same.items():
         if counts[mark][0] > 1 and share == 1 and not (mark == " " and wider):  # spaces in a title, a name and a time
             return mark, 0
-    for mark, share in sorted(same.items(), key=lambda each: -most[each[0]]):  # decimal commas part fewer cells
+    for mark in sorted(same, key=lambda each: -most[each]):  # decimal commas part fewer cells
         n_before = next(place for place, count in enumerate(counts[mark]) if count == most[mark])
         title = 0 < n_before <= MOST_BEFORE and max(counts[mark][:n_before]) < most[mark]
-        if mark != " " and title and share > 0.8 and share * len(counts[mark]) >= LEAST_BELOW:
+        below = counts[mark][n_before:]
+        n_same = below.count(most[mark])
+        if mark != " " and title and n_same > 0.8 * len(below) and n_same >= LEAST_BELOW:
             return mark, n_before
     for mark, share in same.items():
         if counts[mark][0] > 1 and (mark != " " or share > 0.8):
@@ -325,17 +327,19 @@ def _layout(lines: list[str], path: Path) -> tuple[str, int]:
 def _widths(rows: list[list[str]]) -> list[int]:
     """Return the number of cells of each row, without those that pad a title, or a line such as ``Account;DE123;;``.
 
-    Such a line has one cell, or figures above a row of words, which is the header.
+    Such a line has one cell, or figures or several blank cells above a row of words, which is the header.
 
     >>> _widths([["Payments", "", ""], ["May", "2024", ""], ["from", "to", "amount"], ["ann", "", ""]])
     [1, 2, 3, 3]
+    >>> _widths([["Customer", "ACME", "", ""], ["from", "to", "amount", "date"], ["ann", "bo", "7", ""]])
+    [2, 4, 4]
     """
     widths = [len(row) for row in rows]
     header = next((place for place, row in enumerate(rows[: MOST_BEFORE + 1]) if _are_names(row)), 0)
     for place, row in enumerate(rows):
         cells = [cell for cell in row if cell.strip()]
-        figures = place < header and not row[-1].strip() and any(map(str.isdigit, "".join(cells)))
-        if len(row) < 3 or (len(cells) > 1 and not figures):
+        is_title = not row[-1].strip() and (any(map(str.isdigit, "".join(cells))) or not row[-2].strip())
+        if len(row) < 3 or (len(cells) > 1 and not (place < header and is_title)):
             break
         widths[place] = max(1, len(cells))
     return widths

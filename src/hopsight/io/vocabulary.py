@@ -37,7 +37,10 @@ SUSPICION = re.compile(  # stems in common languages; the words for yes and no a
 )
 
 # Columns that are recognized by a word of their name.
-STATUS_WORDS = {"status", "state", "statut", "estado", "stato", "zustand", "buchungsstatus", "stav", "durum"}
+STATUS_WORDS = {
+    "status", "state", "statut", "état", "etat", "estado", "stato", "situação", "situacao", "zustand", "stav", "durum",
+    "статус", "состояние", "状态", "状態",
+}  # fmt: skip
 CODE_WORDS = {
     "id", "ids", "account", "acct", "iban", "imei", "imsi", "msisdn", "phone", "telephone", "mobile", "telefon", "tel",
     "port", "zip", "zipcode", "postcode", "plz", "code", "number", "ref", "reference", "block", "blockno", "nonce",
@@ -74,7 +77,8 @@ _NUMBERED = re.compile(  # numbers of rows
     r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|mid|tid|txid|msgid|key|no|ref|reference)|.+_number|\w*(nr|nummer)"
 )
 _EVENTS = (
-    r"(booking|transaction|trans|tran|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|reference|ref"
+    r"(booking|transaction|trans|tran|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|document"
+    r"|reference|ref"
     r"|receipt|voucher|beleg|buchungs?|rechnungs?|transaktions?|vorgangs?|auftrags?|zahlungs?"
     r"|pedido|factura|facture|fattura|fatura|commande|orden|ordine|transacci[oó]n|transa[cç][aã]o|pi[eè]ce)"
 )
@@ -98,18 +102,20 @@ END_WORDS = (  # words by which two names differ
     ("débiteur", "créancier"), ("émetteur", "destinataire"), ("expéditeur", "destinataire"),
     ("origem", "destino"), ("origen", "destino"), ("opdrachtgever", "begunstigde"), ("debitada", "creditada"),
     ("pagador", "recebedor"), ("comprador", "vendedor"), ("acheteur", "vendeur"),
-    ("remetente", "destinatário"), ("rekening", "tegenrekening"),
+    ("remetente", "destinatário"), ("rekening", "tegenrekening"), ("gönderen", "alıcı"), ("dbtr", "cdtr"),
+    ("debtor", "creditor"), ("плательщика", "получателя"), ("отправителя", "получателя"),
     ("отправитель", "получатель"), ("плательщик", "получатель"), ("付款", "收款"), ("转出", "转入"),
     ("送金元", "送金先"), ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
 )  # fmt: skip
 ALONE = {"a", "b", "debit", "credit"}  # of them, words that mean an end only beside another word
 NO_ENDS = {  # words of a property of an end
     "amount", "balance", "currency", "value", "fee", "port", "bank", "location", "country", "city", "state", "type",
-    "date", "time", "bytes", "packets", "pkts", "lat", "lon", "latitude", "longitude", "mac", "name",
+    "date", "time", "bytes", "packets", "pkts", "lat", "lon", "latitude", "longitude", "mac", "name", "nm", "nome",
+    "nom", "nombre", "naam", "nazwa", "имя", "наименование",
 }  # fmt: skip
 ID_WORDS = {
     "id", "account", "iban", "address", "ip", "h", "host", "number", "acct", "user", "node", "konto", "compte",
-    "cuenta", "conta", "conto", "rekening", "账号", "口座",
+    "cuenta", "conta", "conto", "rekening", "cpf", "cnpj", "счет", "счёт", "инн", "hesap", "账号", "口座",
 }  # fmt: skip
 _ACTORS = (
     "user", "customer", "client", "buyer", "reviewer", "author", "account", "card", "patient", "person", "actor",
@@ -153,15 +159,16 @@ VOID = {  # events that did not take place
 LEFT = {  # an account: words for the way that money went, in two sets
     "out", "outgoing", "outbound", "outflow", "money out", "paid out", "cash-out", "cash out", "cash_out",
     "payment_out", "send", "sent", "paid", "payment", "withdraw", "withdrawal", "debit", "debet", "dbit", "dr", "d",
-    "s", "soll", "ausgang", "belastung", "lastschrift", "débit", "sortie", "débito", "debito", "debe", "cargo",
-    "gasto", "egreso", "salida", "saída", "dare", "uscita", "af", "obciążenie", "wn", "borç", "utgift", "ud", "дебет",
-    "расход", "支出", "支付", "转出", "借",
+    "s", "soll", "ausgang", "zahlungsausgang", "belastung", "lastschrift", "débit", "sortie", "débito", "debito",
+    "debe", "cargo", "gasto", "egreso", "salida", "saída", "dare", "uscita", "af", "obciążenie", "wn", "borç",
+    "utgift", "ud", "дебет", "расход", "支出", "支付", "转出", "借", "支",
 }  # fmt: skip
 REACHED = {
     "in", "incoming", "inbound", "inflow", "money in", "paid in", "cash-in", "cash in", "cash_in", "payment_in",
     "receive", "received", "receipt", "deposit", "credit", "kredit", "crdt", "cr", "c", "k", "h", "haben", "eingang",
-    "gutschrift", "crédit", "entrée", "crédito", "credito", "haber", "abono", "ingreso", "entrada", "avere", "entrata",
-    "bij", "uznanie", "ma", "alacak", "inkomst", "ind", "кредит", "приход", "收入", "收款", "转入", "贷",
+    "zahlungseingang", "gutschrift", "crédit", "entrée", "crédito", "credito", "haber", "abono", "ingreso", "entrada",
+    "avere", "entrata", "bij", "uznanie", "ma", "alacak", "inkomst", "ind", "кредит", "приход", "收入", "收款", "转入",
+    "贷", "收",
 }  # fmt: skip
 ANOMALOUS = frozenset(
     ("anomalous", "anomaly", "1", "true", "yes", "y", "fraud", "fraudulent", "bad", "suspicious", "positive", "illicit",
@@ -181,8 +188,9 @@ UNDECIDED = BLANK | frozenset(
      "em análise", "in behandeling", "nierozstrzygnięte", "nierozstrzygnięty", "nierozstrzygnięta", "w toku")
 )  # fmt: skip
 NEGATIONS = frozenset(
-    ("no", "not", "non", "never", "without", "kein", "keine", "nicht", "ohne", "pas", "aucun", "aucune", "sans", "sin",
-     "ningún", "ninguna", "nessun", "nessuna", "senza", "nenhum", "nenhuma", "sem", "geen", "nie", "brak", "bez")
+    ("no", "not", "non", "never", "without", "free", "zero", "isn", "kein", "keine", "nicht", "ohne", "pas", "aucun",
+     "aucune", "sans", "sin", "ningún", "ninguna", "nessun", "nessuna", "senza", "nenhum", "nenhuma", "sem", "geen",
+     "nie", "brak", "bez")
 )  # fmt: skip
 DOUBTS = frozenset(
     ("possible", "possibly", "potential", "suspected", "alleged", "likely", "verdacht", "maybe", "ruled", "excluded",
@@ -280,7 +288,7 @@ def is_status_name(name: str) -> bool:
     [True, True, False]
     """
     words = words_of(name)
-    return words[0] in STATUS_WORDS or words[-1] in STATUS_WORDS
+    return words[0] in STATUS_WORDS or words[-1] in STATUS_WORDS or words[-1].endswith("status")
 
 
 def find_end_names(names: Sequence[str]) -> tuple[str, str] | None:
@@ -291,7 +299,7 @@ def find_end_names(names: Sequence[str]) -> tuple[str, str] | None:
     >>> [find_end_names(names) for names in (["To", "from_id", "From"], ["A_NUMBER", "B_NUMBER"], ["debit", "credit"])]
     [('From', 'To'), ('A_NUMBER', 'B_NUMBER'), None]
     """
-    known = {normalized_name(name): name for name in reversed(names)}
+    known = {normalized_name(part): name for name in reversed(names) for part in (name.partition("(")[0], name)}
     whole = ((known[one], known[other]) for one, other in _END_NAMES if one in known and other in known)
     if (called := next(whole, None)) is not None:
         return called
