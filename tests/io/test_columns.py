@@ -237,7 +237,11 @@ def test_kinds_go_up_to_three_and_no_flag_may_be_empty() -> None:
         (["950 €", "1.200 €", "12.500 €"], [950, 1200, 12500], "read '1.200 €' as 1200"),
         (["950", "1.200", "12.500"], [950, 1200, 12500], "read '1.200' as 1200"),
         (["$950", "$1,200", "$12,500"], [950, 1200, 12500], "read '$1,200' as 1200"),
-        (["1.459 €", "1.482 €", "1.501 €"], [1.459, 1.482, 1.501], "read '1.459 €' as 1.459"),
+        (
+            ["1.459 €", "1.482 €", "1.501 €"],
+            [1.459, 1.482, 1.501],
+            "read '1.459 €' as 1.459; if the point separates thousands, remove it",
+        ),
     ],
 )
 def test_numbers_are_read_as_people_write_them(cells: list[str], numbers: list[float] | None, said: str) -> None:

@@ -363,6 +363,33 @@ def test_times_of_day_without_colons_belong_to_the_date_beside_them(typed: bool)
     assert graph.events.time.min() == expected.timestamp()
 
 
+@pytest.mark.parametrize(
+    ("day", "clock"),
+    [
+        ("%Y-%m-%d 00:00:00", "%H:%M:%S"), ("%Y-%m-%dT00:00:00Z", "%H:%M:%S"), ("%m/%d/%Y 12:00:00 AM", "%H:%M:%S"),
+        ("%Y-%m-%d", "1899-12-30 %H:%M:%S"), ("%Y-%m-%d 00:00:00.000", "1900-01-01 %H:%M:%S"),
+    ],
+)  # fmt: skip
+def test_days_at_midnight_and_clocks_behind_a_placeholder_are_put_together(day: str, clock: str) -> None:
+    moments = [datetime(2024, 5, 1, 7, 23) + timedelta(hours=9 * row) for row in range(N_ROWS)]
+    cells = {"Date": [f"{each:{day}}" for each in moments], "Time": [f"{each:{clock}}" for each in moments]}
+    graph = load(pl.DataFrame({"from": SOURCES, "to": TARGETS, **cells}), notices=(notices := []))
+    assert "Added the time of day in column 'Time' to the date in column 'Date'." in notices
+    first = min(row for row, (a, b) in enumerate(PAIRS) if a != b)
+    assert graph.events is not None and graph.events.time is not None
+    assert graph.events.time.min() == moments[first].replace(tzinfo=UTC).timestamp()
+
+
+def test_the_time_of_an_import_is_not_that_of_the_payments() -> None:
+    moments = [f"2024-05-{1 + row % 28:02} 09:15:00" for row in range(N_ROWS)]
+    for stamp in ("ingested_at", "batch_date"):
+        frame = pl.DataFrame(
+            {"from": SOURCES, "to": TARGETS, stamp: ["2024-06-01 00:00:00"] * N_ROWS, "occurred": moments}
+        )
+        load(frame, notices=(notices := []))
+        assert any(each.startswith("Read column 'occurred' as the time of each edge") for each in notices)
+
+
 @pytest.mark.parametrize(("cells", "unit"), [("R {},11", "R"), ("{},11 TL", "TL"), ("Ksh{},11", "Ksh")])
 def test_letters_around_all_amounts_are_their_unit(cells: str, unit: str) -> None:
     frame = pl.DataFrame({"from": SOURCES, "to": TARGETS, "Amount": [cells.format(row) for row in range(N_ROWS)]})

@@ -28,6 +28,14 @@ def test_events_are_sorted_by_time_and_ties_keep_their_order() -> None:
     assert events["row"].to_list() == [2, 1, 3]
 
 
+@pytest.mark.parametrize("clocks", [[91500, 234010], ["1900-01-01 09:15:00", "1900-01-01 23:40:10"]])
+def test_times_of_day_in_any_form_are_added_to_the_date(clocks: list[object]) -> None:
+    days = ["2024-03-01 00:00:00", "2024-03-02 00:00:00"]
+    frame = pl.DataFrame({"source": ["a", "b"], "target": ["x", "y"], "Date": days, "Time": clocks})
+    seconds = read_events(frame, Columns())["seconds"].to_list()
+    assert seconds == [1709284500.0, 1709422810.0]  # 2024-03-01 09:15:00 and 2024-03-02 23:40:10
+
+
 def test_exact_copies_with_the_same_number_count_once(caplog: pytest.LogCaptureFixture) -> None:
     rows = {"tx_id": ["t1", "t2", "t1", "t3"], "source": list("abac"), "target": list("xyxz"), "when": [5, 1, 5, 2]}
     frame = pl.DataFrame({**rows, "paid": [7.5, 8.0, 7.5, 9.0]})

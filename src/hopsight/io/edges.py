@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import time, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -251,6 +252,10 @@ def _check_matrix(names: Sequence[str], rows: pl.DataFrame) -> None:
 
 RECENT = (1e9, 2.2e9)  # seconds from 2001 to 2039: in milliseconds, no phone number with a country code, EAN or ISBN
 LONGEST_SPAN = 1e9  # seconds, of times under any name
+_MIDNIGHT = r"[T ]+(?:0?0:00(?::00(?:\.0+)?)?|12:00(?::00)?\s?[Aa][Mm])Z?\s*$"
+_PLACEHOLDER = (  # the first days of calendars of Excel, Access, SQL Server and UNIX, before a time
+    r"^\s*(?:1899-12-3[01]|(?:1900|1970)-01-01|31[./]12[./]1899|30[./]12[./]1899|0?1[./]0?1[./](?:1900|1970))[T ]+"
+)
 
 
 @dataclass(frozen=True)
@@ -523,7 +528,7 @@ def edge_columns(
         elif name not in named and not _is_left_out(column, notices):
             _sort_in(column, found, notices)
     if clock is not None and time is not None and time in found.dated:
-        found.times[time] += _seconds_of_day(frame[clock], notices).fill_null(0.0)
+        found.times[time] += seconds_of_day(frame[clock], notices).fill_null(0.0)
         notice(f"Added the time of day in column {clock!r} to the date in column {time!r}.", notices)
     if time is not None and time in found.times:
         found.times[time] = _without_far_times(found, frame[time], notices)
@@ -560,6 +565,9 @@ def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     dated = [name for name in moments if rules.is_time(frame[name])]
     numeric = {name: figures for name in names if (figures := _figures(frame[name])) is not None}
     dated = sorted(dated, key=lambda name: LATER.search(name.lower()) is not None)  # of an account, or not yet
+    dated = [
+        name for name in dated if frame[name].n_unique() > 1 and _without_placeholder(frame[name]) is None
+    ] or dated
     sure = [name for name, figures in numeric.items() if _is_unix_time(figures)]
     named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(sure, TIME_NAMES)
     return named or first_known([*numeric], TIME_NAMES) or next(iter(sure), None)
@@ -626,15 +634,50 @@ def _are_unix(column: pl.Series) -> bool:
 
 def find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | None:
     """Return a column of times of day beside a column of days without them, one that is called so if there is one."""
-    days = frame[date]
-    if days.dtype.is_numeric():
-        if number_unit(days) != "dates" or days.median() > rules.COMPACT[1]:  # type: ignore[operator]
-            return None
-    elif days.dtype != pl.Date and not (days.dtype == pl.String and not days.str.contains(":", literal=True).any()):
+    if not _are_days(frame[date]):
         return None
     others = [frame[name] for name in names if name != date and not LASTING.search(name.lower())]
-    clocks = [each.name for each in others if each.dtype == pl.Time or are_clocks(each) or _are_compact_clocks(each)]
+    clocks = [each.name for each in others if _are_times_of_day(each)]
     return next((name for name in clocks if CLOCK.search(name.lower())), next(iter(clocks), None))
+
+
+def _are_days(days: pl.Series) -> bool:
+    """Return whether dates have no time of day, or midnight in every row."""
+    if days.dtype.is_numeric():
+        return number_unit(days) == "dates" and bool(days.median() <= rules.COMPACT[1])  # type: ignore[operator]
+    if isinstance(days.dtype, pl.Datetime):
+        return bool((days.dt.time() == time()).all())
+    return days.dtype == pl.Date or (
+        days.dtype == pl.String and not days.str.replace(_MIDNIGHT, "").str.contains(":", literal=True).any()
+    )
+
+
+def _are_times_of_day(column: pl.Series) -> bool:
+    """Return whether values are times of day, also behind a placeholder for a day, or as long since midnight."""
+    if column.dtype == pl.Duration:
+        return CLOCK.search(column.name.lower()) is not None and bool((column < timedelta(days=1)).all())
+    return (
+        column.dtype == pl.Time
+        or are_clocks(column)
+        or _are_compact_clocks(column)
+        or _without_placeholder(column) is not None
+    )
+
+
+def _without_placeholder(column: pl.Series) -> pl.Series | None:
+    """Return times of day without the day that a program has put before all of them; None if there is no such day.
+
+    >>> _without_placeholder(pl.Series("at", ["1899-12-30 09:15:00", "1899-12-30 23:40:10"])).to_list()
+    ['09:15:00', '23:40:10']
+    """
+    if isinstance(column.dtype, pl.Datetime):
+        known = column.drop_nulls()
+        days = known.dt.strftime("%Y-%m-%d ")
+        is_placed = len(known) > 0 and bool(days.str.contains(_PLACEHOLDER).all()) and known.n_unique() > 1
+        return column.dt.time() if is_placed else None
+    if column.dtype != pl.String or not rules.nearly_all(rules.filled(column).str.contains(_PLACEHOLDER)):
+        return None
+    return column.str.replace(_PLACEHOLDER, "")
 
 
 def _are_compact_clocks(column: pl.Series) -> bool:
@@ -649,8 +692,10 @@ def _are_compact_clocks(column: pl.Series) -> bool:
     return all(fits) and int(numbers.max()) > 9_999  # type: ignore[arg-type]
 
 
-def _seconds_of_day(column: pl.Series, notices: list[str] | None) -> pl.Series:
+def seconds_of_day(column: pl.Series, notices: list[str] | None) -> pl.Series:
     """Return seconds since midnight, null where a cell is empty."""
+    placed = _without_placeholder(column)
+    column = column if placed is None else placed
     if _are_compact_clocks(column):
         numbers = column.cast(pl.String).str.strip_chars().cast(pl.Int64, strict=False)
         return (numbers // 10_000 * 3600.0 + numbers // 100 % 100 * 60.0 + numbers % 100).rename(column.name)
@@ -690,7 +735,7 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
             notice(f"Column {name!r}: read {first!r} as hours and minutes.", notices)
         if found.time is None and first_known([name], TIME_NAMES):
             notice(f"Column {name!r} is not the time of each edge: it has times of day without a date.", notices)
-        found.numbers[name] = _seconds_of_day(column, notices)
+        found.numbers[name] = seconds_of_day(column, notices)
     elif kind.is_numeric() and _is_unix_time(column):
         _put_times(column, found, notices)
     elif kind == pl.Boolean or kind.is_numeric():

@@ -770,7 +770,9 @@ def notice_written(column: pl.Series, kind: str, notices: list[str] | None) -> N
         marked = words.filter(words.str.contains("[.,]"))
         first = (marked if len(marked) else words).head(1)
         number = as_numbers(first, WRITTEN[kind])[0]
-        notice(f"Column {column.name!r}: read {shortened(first[0])} as {number:.12g}.", notices)
+        doubtful = kind == "point numbers" and may_group_thousands(plain_numbers(marked), ".")
+        remedy = "; if the point separates thousands, remove it" if doubtful else ""
+        notice(f"Column {column.name!r}: read {shortened(first[0])} as {number:.12g}{remedy}.", notices)
 
 
 def text_numbers(column: pl.Series, kind: str) -> pl.Series:

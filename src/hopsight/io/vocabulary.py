@@ -65,7 +65,9 @@ SIDES = {  # of an account: amounts in two columns
     "debit", "credit", "soll", "haben", "débit", "crédit", "débito", "crédito", "debito", "credito", "withdrawal",
     "withdrawals", "withdrawn", "deposit", "deposits", "in", "out",
 }  # fmt: skip
-LATER = re.compile("open|birth|due|expir|valid|since|regist|joined|created|eröffn|fällig|geburt|naiss|nasc|nacim")
+LATER = re.compile(
+    "open|birth|due|expir|valid|since|regist|joined|created|ingest|import|loaded|eröffn|fällig|geburt|naiss|nasc|nacim"
+)
 TIMELY = re.compile(  # UNIX times, or numbers without a name
     r"^column\d+$|time|date|stamp|_at(_|$)|zeit|hora|heure|horodat|tijd|godzina|время|时间|時刻|시간"
     r"|(^|_)(created|updated|booked|posted|executed|opened|utc)(_|$)"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, option, plural, shortened
 from hopsight.io import ids
-from hopsight.io.edges import edge_columns, find_clock, find_ends, find_time, state_ends
+from hopsight.io.edges import edge_columns, find_clock, find_ends, find_time, seconds_of_day, state_ends
 from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column, read_flags
 from hopsight.io.notices import notice
@@ -26,7 +26,6 @@ from hopsight.io.rules import (
     are_currencies,
     as_currencies,
     check_none,
-    clock_seconds,
     is_filled,
     notice_ignored,
     notice_status,
@@ -504,8 +503,8 @@ def _event_rows(
     wrong["time"].count(frame[columns.time], seconds, frame[ROW])
     time = frame[columns.time].alias("time")
     if columns.clock is not None:
+        seconds += seconds_of_day(frame[columns.clock], []).fill_null(0.0)
         clock = frame[columns.clock].cast(pl.String)
-        seconds += clock_seconds(clock).fill_null(0.0)
         time = time.cast(pl.String) + (" " + clock).fill_null("")
     if columns.amount is not None:
         amount = _numbers(frame[columns.amount], columns.amounts)
