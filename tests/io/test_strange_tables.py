@@ -399,6 +399,18 @@ def test_letters_around_all_amounts_are_their_unit(cells: str, unit: str) -> Non
     assert graph.events.amount.sum() == pytest.approx(sum(row + 0.11 for row, (a, b) in enumerate(PAIRS) if a != b))
 
 
+@pytest.mark.parametrize("name", ["Beløp", "Částka", "Összeg", "Số tiền", "Ποσό", "סכום", "Сума", "DMBTR"])
+def test_amounts_are_found_in_many_languages(name: str) -> None:
+    graph = load(pl.DataFrame({"from": SOURCES, "to": TARGETS, name: [1.5 + row for row in range(N_ROWS)]}), notices=[])
+    assert graph.events is not None and graph.events.amount is not None
+
+
+def test_tokens_are_currencies_also_where_one_of_them_is_unknown() -> None:
+    tokens = {"value": [1.5 + row for row in range(N_ROWS)], "token_symbol": ["USDC", "WETH"] * (N_ROWS // 2)}
+    load(pl.DataFrame({"from": SOURCES, "to": TARGETS, **tokens}), notices=(notices := []))
+    assert any(each.startswith("Amounts are in 2 currencies (USDC, WETH)") for each in notices)
+
+
 def test_amounts_in_two_forms_are_refused() -> None:
     cells = ["1.234,50" if row % 2 else "1,234.50" for row in range(N_ROWS)]
     with pytest.raises(ValueError, match=r"different forms \('1,234.50' and '1.234,50'\); write all of them with a"):

@@ -49,10 +49,25 @@ CODE_WORDS = {
 MONEY = {
     "amount", "amt", "value", "price", "total", "sum", "betrag", "summe", "wert", "importe", "importo", "montant",
     "monto", "valor", "valeur", "bedrag", "belopp", "beløb", "kwota", "tutar", "umsatz", "gross", "brutto",
-    "сумма", "金额", "金額", "금액",
+    "částka", "összeg", "beløp", "määrä", "sumă", "iznos", "jumlah", "tiền", "dmbtr", "сумма", "сума", "ποσό", "סכום",
+    "المبلغ", "จำนวนเงิน", "राशि", "金额", "金額", "금액",
 }  # fmt: skip
 SECONDARY = {"fee", "fees", "tax", "vat", "charge", "commission", "discount", "original", "balance", "tip"}
-CURRENCY_WORDS = {"currency", "ccy", "währung", "waehrung", "devise", "moneda", "valuta", "币种", "通貨"}
+CURRENCY_WORDS = {
+    "currency",
+    "symbol",
+    "coin",
+    "měna",
+    "pénznem",
+    "ccy",
+    "währung",
+    "waehrung",
+    "devise",
+    "moneda",
+    "valuta",
+    "币种",
+    "通貨",
+}
 MEASURES = {  # of events, that nobody passes on
     "bytes", "octets", "packets", "pkts", "kb", "mb", "gb", "size", "length", "duration", "seconds", "minutes", "count",
     "calls", "messages", "distance", "quantity", "qty", "volume", "dauer", "größe", "durée", "taille", "duración",
@@ -352,7 +367,7 @@ def is_money_name(name: str) -> bool:
     [True, True, False, False, False]
     """
     plain, *inside = re.split(r"[(\[]", name)
-    if any(word in name for word in MONEY if not word.isascii() and not _LATIN.fullmatch(word)):  # without spaces
+    if any(word in name.lower() for word in MONEY if not word.isascii() and not _LATIN.fullmatch(word)):  # no spaces
         return True
     if plain.strip().upper() in ISO_CURRENCIES:
         return True
