@@ -120,6 +120,21 @@ def test_a_signal_during_an_import_waits_for_its_end() -> None:
     assert (done.returncode, done.stderr) == (143, "hopsight: stopped\n")
 
 
+def test_a_signal_that_a_library_swallows_is_repeated_without_a_word() -> None:
+    program = (
+        "import ctypes, os, signal, time\n"
+        "from hopsight.cli.support import StopSignal, stopping\n"
+        "with stopping([]):\n"
+        "    try:\n"
+        "        ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))()\n"
+        "        time.sleep(30)\n"
+        "    except StopSignal:\n"
+        "        print('stopped')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.stdout, done.stderr) == ("stopped\n", "")
+
+
 @pytest.mark.attack
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_at_forty_moments_a_detection_says_so_in_one_line(number: int, tmp_path: Path) -> None:

@@ -86,6 +86,11 @@ def stopping(received: list[int]) -> Iterator[None]:
         if not waits:
             raise StopSignal
 
+    def report(swallowed: Any) -> None:
+        if not isinstance(swallowed.exc_value, StopSignal):
+            hook(swallowed)
+
+    hook, sys.unraisablehook = sys.unraisablehook, report
     heard = {signal.SIGTERM}
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as it is in the background
         heard.add(signal.SIGINT)
@@ -94,6 +99,7 @@ def stopping(received: list[int]) -> Iterator[None]:
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         if received and hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0.0)
         for number, handler in before.items():
