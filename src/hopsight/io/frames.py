@@ -297,9 +297,10 @@ def _check_options(kind: str, options: Mapping[str, str]) -> None:
 def scan_parquet(files: Sequence[Path]) -> pl.LazyFrame:
     """Return the rows of Parquet files with the same columns; folders such as ``year=2024`` name another one."""
     if len(files) > 1:
-        _check_columns(files, lambda path: pl.scan_parquet(path, glob=False).collect_schema().names())
-    if len({*(tuple(pl.scan_parquet(path, glob=False).collect_schema().dtypes()) for path in files)}) > 1:
-        return _as_one_type(files)
+        rows = {path: pl.scan_parquet(path, glob=False) for path in files}  # each keeps its schema
+        _check_columns(files, lambda path: rows[path].collect_schema().names())
+        if len({tuple(each.collect_schema().dtypes()) for each in rows.values()}) > 1:
+            return _as_one_type(files)
     return pl.scan_parquet(list(files), glob=False, hive_partitioning=len(files) > 1)
 
 

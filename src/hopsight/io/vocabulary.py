@@ -120,7 +120,7 @@ END_WORDS = (  # words by which two names differ
     ("origem", "destino"), ("origen", "destino"), ("opdrachtgever", "begunstigde"), ("debitada", "creditada"),
     ("pagador", "recebedor"), ("comprador", "vendedor"), ("acheteur", "vendeur"),
     ("remetente", "destinatário"), ("rekening", "tegenrekening"), ("gönderen", "alıcı"), ("dbtr", "cdtr"),
-    ("debtor", "creditor"), ("плательщика", "получателя"), ("отправителя", "получателя"),
+    ("плательщика", "получателя"), ("отправителя", "получателя"),
     ("отправитель", "получатель"), ("плательщик", "получатель"), ("付款", "收款"), ("转出", "转入"),
     ("送金元", "送金先"), ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
 )  # fmt: skip
