@@ -242,8 +242,11 @@ def without_signs(ids: pl.Series) -> pl.Series:
 
 def _as_bare(ids: pl.Series) -> pl.Series:
     """Return ids without signs where one of them has none; null for the others."""
+    bare = are_bare(ids)
+    if bare.all() or not bare.any():  # signs tell none apart
+        return pl.repeat(None, len(ids), dtype=pl.String, eager=True)
     forms = without_signs(ids)
-    return forms.set(~forms.is_in(forms.filter(are_bare(ids)).implode()), None)
+    return forms.set(~forms.is_in(forms.filter(bare).implode()), None)
 
 
 def are_bare(ids: pl.Series) -> pl.Series:
