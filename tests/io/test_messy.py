@@ -496,17 +496,25 @@ def test_unix_times_are_known_by_name_or_by_value(
 @pytest.mark.parametrize(
     ("states", "ignore", "said"),
     [
-        (["done", "REVERTED", "Not_Executed", "pending"], [], "Rows with status 'Not_Executed' or 'REVERTED' "),
-        (["OK", "odrzucona", "OK", "OK"], [], "Rows with status 'odrzucona' "),
+        (
+            ["done", "REVERTED", "Not_Executed", "pending"],
+            [],
+            "Left out 6 rows whose status is 'Not_Executed' or 'REVERTED', ",
+        ),
+        (["OK", "odrzucona", "OK", "OK"], [], "Left out 3 rows whose status is 'odrzucona', "),
+        (["Failed", "failed", "OK", "declined"], [], "Rows whose status is 'Failed' or 'declined' count, "),
+        (["OK", "failed", "OK", "OK"], ["status"], None),
+        (["OK", "failed", "OK", "late"], ["status=late"], "Left out 3 rows whose status is 'failed', "),
         (["OK", "bounced", "ok", "late"], [], "Rows count whatever their status is ('OK': 6, 'bounced': 3, "),
         (["OK", "bounced", "OK", "late"], ["status=bounced"], None),
         (["OK", "OK", "OK", ""], [], None),
     ],
 )
-def test_rows_that_may_not_have_moved_money_are_named(
+def test_rows_that_did_not_take_place_are_left_out_unless_the_table_is_about_them(
     tmp_path: Path, states: list[str], ignore: list[str], said: str | None
 ) -> None:
     rows = [f"{a},{b},{states[i % 4]},{i}" for i, (a, b) in enumerate(PAIRS)]
     (tmp_path / "paid.csv").write_text("\n".join(["from,to,status,amount", *rows]))
-    found = [each for each in loaded(tmp_path / "paid.csv", ignore=ignore)[1] if each.startswith("Rows ")]
+    notices = loaded(tmp_path / "paid.csv", ignore=ignore)[1]
+    found = [each for each in notices if each.startswith(("Rows ", "Left out ")) and "=" not in each.split(";")[0]]
     assert [each[: len(said or "")] for each in found] == ([said] if said else [])

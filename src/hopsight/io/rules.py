@@ -30,6 +30,7 @@ from hopsight.io.vocabulary import (
 from hopsight.system.lazy_polars import pl
 
 MOST_STATUSES, SHOWN_STATUSES = 10, 5  # values of a column that may be a status, and those in a message
+MOST_VOID = 0.5  # of the rows: more that did not take place, and the table is about them
 FEWEST_ROWS = 3  # of a table in which an id that differs in every row identifies rows
 LEAST_ROWS = 10  # of a table in which a column of different texts is a column of names
 
@@ -839,36 +840,64 @@ def notice_ignored(left_out: Mapping[str, int], notices: list[str] | None) -> No
         notice(f"Left out {plural(n_rows, 'row')} with {entry}." if n_rows else none, notices)
 
 
-def notice_status(column: pl.Series, ignore: Sequence[str], notices: list[str] | None) -> None:
-    """Say that rows count whose status is ``cancelled`` or the like, and how to leave them out.
+def leaves_out_void(column: pl.Series, ignore: Sequence[str], notices: list[str] | None) -> bool:
+    """Return whether rows are left out whose status says that they did not take place, as ``cancelled`` does.
 
-    Of a status without a known word, say which values there are, unless some of them are left out already.
+    If they are most of the table, it is about them, and they count. Of a status without such a word, say which values
+    there are, unless some of them are left out already.
 
     >>> kept: list[str] = []
-    >>> notice_status(pl.Series("state", ["ok", "ok", "late"]), [], kept)
-    >>> kept[0].partition(" to leave")[0]
-    "Rows count whatever their state is ('ok': 2, 'late': 1);"
+    >>> leaves_out_void(pl.Series("state", ["ok", "Failed", "failed"]), [], kept), kept[0].partition(" to leave")[0]
+    (False, "Rows whose state is 'Failed' count, as most rows are such;")
+    >>> leaves_out_void(pl.Series("state", ["ok", "ok", "late"]), [], kept), kept[1].partition(" to leave")[0]
+    (True, "Rows count whatever their state is ('ok': 2, 'late': 1);")
     """
     if column.dtype != pl.String or not is_status_name(column.name):
-        return
-    words = column.str.strip_chars()
-    plain = words.str.to_lowercase().str.replace_all("_", " ", literal=True)
-    found = words.filter(plain.is_in([*VOID]).fill_null(False)).unique().sort(descending=True)
-    void = sorted({word.lower(): word for word in found}.values())  # filters do not tell case apart
-    if void:
-        advice = option("ignore", [f"{column.name}={value}" for value in void])
-        called = " or ".join(map(repr, void))
-        notice(
-            f"Rows with {column.name} {called} count like others; unless they are what you look for, pass {advice}.",
-            notices,
-        )
-    elif not rows_ignored(ignore, [column.name]):
-        counts = in_one_case(filled(words), []).value_counts().sort("count", column.name, descending=[True, False])
+        return False
+    void = column.filter(are_void(column))
+    if len(void) > MOST_VOID * len(column):
+        called, entries = _kinds(void), [f"{column.name}={word}" for word in _kinds(void)]
+        advice = f"to leave them out, pass {option('ignore', entries)}"
+        which = f"Rows whose {column.name} is {' or '.join(map(repr, called))}"
+        notice(f"{which} count, as most rows are such; {advice}.", notices)
+        return False
+    if not len(void) and not rows_ignored(ignore, [column.name]):
+        counts = in_one_case(filled(column.str.strip_chars()), []).value_counts()
+        counts = counts.sort("count", column.name, descending=[True, False])
         if 2 <= counts.height <= MOST_STATUSES and counts["count"][0] > 1:
             said = [f"{shortened(word)}: {count:,}" for word, count in counts.head(SHOWN_STATUSES).rows()]
             listed = ", ".join([*said, *(["…"] if counts.height > SHOWN_STATUSES else [])])
             advice = f"pass {option('ignore', [f'{column.name}={counts[column.name][-1]}'])}, for example"
             notice(f"Rows count whatever their {column.name} is ({listed}); to leave some out, {advice}.", notices)
+    return True
+
+
+def are_void(column: pl.Series) -> pl.Series:
+    """Return which cells of a status say that the event did not take place.
+
+    >>> are_void(pl.Series("status", ["ok", " Not_Executed", None])).to_list()
+    [False, True, False]
+    """
+    plain = column.str.strip_chars().str.to_lowercase().str.replace_all("_", " ", literal=True)
+    return plain.is_in([*VOID]).fill_null(False)
+
+
+def notice_void(void: pl.Series, notices: list[str] | None) -> None:
+    """Say how many rows were left out by these cells of a status.
+
+    >>> notice_void(pl.Series("state", ["Failed", "void", "failed "]), kept := [])
+    >>> kept[0].partition(";")[0]
+    "Left out 3 rows whose state is 'Failed' or 'void', as these did not take place"
+    """
+    if len(void):
+        which = f"{plural(len(void), 'row')} whose {void.name} is {' or '.join(map(repr, _kinds(void)))}"
+        advice = f"to count them, pass {option('ignore', [void.name])}"
+        notice(f"Left out {which}, as these did not take place; {advice}.", notices)
+
+
+def _kinds(words: pl.Series) -> list[str]:
+    """Return different words in one spelling each: entries such as ``status=failed`` do not tell case apart."""
+    return sorted({word.lower(): word for word in words.str.strip_chars().unique().sort(descending=True)}.values())
 
 
 def in_one_case(words: pl.Series, notices: list[str] | None) -> pl.Series:

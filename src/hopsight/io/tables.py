@@ -350,8 +350,11 @@ class Rows:
             left_out: dict[str, int] = {}
             frame = rules.without_ignored(frame, [*of_rows], left_out).select(*read, ids.ROW)
             rules.notice_ignored(left_out, notices)
-            for name in others:
-                rules.notice_status(frame[name], given.ignore, notices)
+            for name in (name for name in others if name not in given.category):
+                if rules.leaves_out_void(frame[name], given.ignore, notices):
+                    void = rules.are_void(frame[name])
+                    rules.notice_void(frame[name].filter(void), notices)
+                    frame = frame.filter(~void)
             frame = ids.with_ids(frame, names, typed=table.typed, ours=bool(ours), notices=notices)
             frame = _without_copies(frame, [*others, *aside], notices)
             known = frame[aside[0]] if aside else None

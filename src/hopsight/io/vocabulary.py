@@ -166,7 +166,7 @@ TOTALS = {
     "total", "totals", "grand total", "sum", "summe", "gesamt", "somme", "suma", "totale", "totaal", "итого", "合计",
 }  # fmt: skip
 VOID = {  # events that did not take place
-    "cancelled", "canceled", "failed", "declined", "rejected", "refused", "void", "voided", "aborted", "expired",
+    "cancelled", "canceled", "failed", "declined", "rejected", "refused", "void", "voided", "aborted",
     "reverted", "reversed", "not executed", "storno", "storniert", "abgelehnt", "fehlgeschlagen", "annulé", "annulée",
     "refusé", "refusée", "échoué", "cancelado", "cancelada", "anulado", "anulada", "rechazado", "rechazada",
     "annullato", "annullata", "rifiutato", "rifiutata", "odrzucona", "odrzucony", "odrzucono", "anulowana", "anulowany",

@@ -24,11 +24,13 @@ from hopsight.io.rules import (
     WRITTEN,
     amount_span,
     are_currencies,
+    are_void,
     as_currencies,
     check_none,
     is_filled,
+    leaves_out_void,
     notice_ignored,
-    notice_status,
+    notice_void,
     notice_written,
     rows_ignored,
     settle,
@@ -82,6 +84,7 @@ class Columns:
     amounts: str | None = None  # how amounts are written, such as 1.234,50
     currency: str | None = None
     unit: str = ""  # the currency of all amounts, without such a column
+    void: Sequence[str] = ()  # columns of a status by which rows are left out
     category: Sequence[str] = ()  # columns that hold neither times nor amounts
     of_nodes: Sequence[str] = ()  # columns of the node table, which options may name as well
     clock: str | None = None  # the column of times of day beside days without them
@@ -289,7 +292,7 @@ def _find(table: Table, columns: Columns) -> Columns:
         return columns
     assert columns.time is not None
     state_ends((source, target), given, None)
-    if unused := [name for name in table.names if name not in {*columns.names, *columns.ignore}]:
+    if unused := [name for name in table.names if name not in {*columns.names, *columns.ignore, *columns.void}]:
         notice(f"Not used: {_listed(unused)}.{_hint(table, columns, unused)}", None)
     form = time_form(table, columns.time)
     shown = time_pattern(table.head([columns.time])[columns.time], form)
@@ -322,11 +325,13 @@ def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns
     amount = columns.amount or found.amount
     currency = None if amount is None else found.currency
     compared = {name for name, _ in rows_ignored(columns.ignore, table.names).values()}
+    void = []
     for name in filter(is_status_name, names):  # what is rare need not be among the first rows
         read = [*dict.fromkeys([name, *compared])]
-        notice_status(without_ignored(table.read(read, text=[name]), columns.ignore, {})[name], columns.ignore, None)
+        status = without_ignored(table.read(read, text=[name]), columns.ignore, {})[name]
+        void += [name] if leaves_out_void(status, columns.ignore, None) else []
     unit = "" if amount is None else found.units.get(amount) or currency_in(amount) or ""
-    return replace(columns, time=time, clock=clock, amount=amount, currency=currency, unit=unit)
+    return replace(columns, time=time, clock=clock, amount=amount, currency=currency, unit=unit, void=void)
 
 
 def _hint(table: Table, columns: Columns, unused: Sequence[str]) -> str:
@@ -437,10 +442,15 @@ def _blocks(table: Table, columns: Columns, continues: bool) -> Iterator[tuple[p
     first, lacking, wrong = 0, list[int](), {"time": _Wrong(), "number": _Wrong()}
     names = columns.names + [name for name in table.names if name == columns.number]
     names += [name for name, _ in rows_ignored(columns.ignore, table.names).values()]
-    names, left_out = list(dict.fromkeys(names)), dict[str, int]()
+    void = {name: list[pl.Series]() for name in columns.void if name in table.names}
+    names, left_out = list(dict.fromkeys([*names, *void])), dict[str, int]()
     for frame in table.blocks(names, CHUNK, text=columns.as_text):
         numbered = frame.with_columns(pl.int_range(first + 1, first + 1 + pl.len()).alias(ROW))
         numbered, n_before = without_ignored(numbered, columns.ignore, left_out), len(lacking)
+        for name in void:
+            did_not = are_void(numbered[name].cast(pl.String))
+            void[name].append(numbered[name].filter(did_not))
+            numbered = numbered.filter(~did_not)
         try:
             rows = _event_rows(numbered, columns, table.typed, lacking, wrong)
         except ValueError:
@@ -451,6 +461,9 @@ def _blocks(table: Table, columns: Columns, continues: bool) -> Iterator[tuple[p
         yield rows, numbered.height - len(lacking) + n_before
         first += frame.height
     notice_ignored(left_out, None)
+    for parts in void.values():
+        if parts:
+            notice_void(pl.concat(parts), None)
     if lacking:
         ids.notice_missing(len(lacking), lacking[0] - 1, None)
     for noun, found in wrong.items():
