@@ -175,7 +175,7 @@ COMMANDS = {
     "redact": ["detect", "demo.npz", "--detector", "lof", "--out", "out", "--redact", "--quiet"],
     "convert to a table": ["convert", "demo.npz", "out/demo.csv", "--force"],
     "convert to GraphML": ["convert", "demo.npz", "out/demo.graphml", "--force"],
-    "explain": ["explain", "run", "Nils Moreau", "--json"],
+    "explain": ["explain", "run", "A10012", "--json"],
     "compare": ["compare", "run", "run", "--json"],
     "describe": ["describe", "demo.npz"],
 }
