@@ -213,6 +213,16 @@ def ring_graph() -> AttributedGraph:
     return AttributedGraph(edges, rng.normal(size=(160, 4)) + 1.5 * np.eye(4)[group], labels=labels)
 
 
+@pytest.mark.parametrize("seed", [2, 7, 9])
+def test_where_all_have_as_many_edges_no_number_of_edges_is_unusual(seed: int) -> None:
+    """What the attributes predict differs by fractions of an edge, and more where an attribute is far out."""
+    nodes = np.arange(600)
+    sources, targets = np.concatenate([nodes, nodes]), np.concatenate([nodes + 1, nodes + 2]) % nodes.size
+    attributes = np.random.default_rng(seed).exponential(size=(nodes.size, 1))
+    model = CrossHCM(networks=False).fit(AttributedGraph.from_edges(sources, targets, attributes))
+    assert model.evidence_["activity"].max() <= np.log10(2.0) + 1e-9
+
+
 @pytest.fixture(scope="module")
 def ring_model(ring_graph: AttributedGraph) -> Any:
     return quick("cross_hcm", n_epochs=80, burn_in=40).fit(ring_graph)  # so that every seed finds the ring

@@ -569,9 +569,12 @@ def strengths(nodes: NodeFeatures, usual: NodeBaseline) -> dict[str, FloatArray]
     little about chances far below 1 / n, and of eight kinds none shall outweigh two others by that. Where events have
     times but no amounts, burst counts half: members of a forum who rate many at once when they join are ordinary.
     Amounts and pass_through are given in digits, −log₁₀ of a chance for the node itself, which is a second estimate: if
-    it is less, the mean of both counts.
+    it is less, the mean of both counts. A difference of less than one edge is at most as unusual as the middle.
     """
     found = _strengths(raw_evidence(nodes, usual), usual)
+    usual_degrees = np.expm1(np.log1p(nodes.degrees) - nodes.residual)
+    within = np.abs(nodes.degrees - usual_degrees) < 1.0
+    found["activity"] = np.where(within, np.minimum(found["activity"], np.log10(2.0)), found["activity"])
     return {kind: values for kind, values in found.items() if kind in KINDS or usual.knows(kind)}
 
 
