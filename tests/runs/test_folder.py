@@ -95,6 +95,23 @@ def test_a_file_that_was_changed_since_a_run_is_not_overwritten(tmp_path: Path, 
     assert (tmp_path / name).read_text() == "again, and a note of mine"
 
 
+@pytest.mark.parametrize("name", ["scores.csv", "report.html", RECORD])
+def test_a_file_made_or_changed_while_a_run_computes_is_not_overwritten(tmp_path: Path, name: str) -> None:
+    write_run(tmp_path, "first")
+    with (
+        pytest.raises(FileExistsError, match=r"hopsight did not write|changed since"),
+        claim(tmp_path, (*NAMES, "report.html")) as claimed,
+    ):
+        (claimed.staging / "scores.csv").write_text("second")
+        (claimed.staging / "report.html").write_text("second")
+        claimed.checkpoint.mkdir()
+        (tmp_path / name).write_text("mine")
+        write_record(claimed.staging / RECORD, {})
+        claimed.publish()
+    assert (tmp_path / name).read_text() == "mine" and claimed.has_checkpoint
+    assert name == "scores.csv" or (tmp_path / "scores.csv").read_text() == "first"
+
+
 def test_a_killed_run_does_not_make_other_files_ours(tmp_path: Path) -> None:
     (tmp_path / STAGING).mkdir()
     (tmp_path / "scores.csv").write_text("mine")

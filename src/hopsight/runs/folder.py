@@ -60,8 +60,13 @@ class Claim:
     def publish(self) -> None:
         """Move every staged file into the folder, ``run.json`` last, and remove the files of an earlier run.
 
-        The old ``run.json`` is removed first, so that a run killed in between is not mistaken for a finished one.
+        The old ``run.json`` is removed first, so that a run killed in between is not mistaken for a finished one. What
+        the user made or changed while this run computed is not replaced either.
         """
+        try:
+            _refuse_foreign(self.folder, self.names)
+        except ValueError as error:
+            raise FileExistsError(str(error)) from None  # unlike bad input, it leaves the checkpoint for --resume
         for path in self.staging.rglob("*"):
             if path.is_file():
                 sync(path)  # before run.json says that they are complete
