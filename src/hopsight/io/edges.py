@@ -29,14 +29,13 @@ from hopsight.io.vocabulary import (
     ISO_CURRENCIES,
     LASTING,
     LATER,
-    LEFT,
     MEASURES,
     MONEY,
-    REACHED,
     TIME_NAMES,
     TIMELY,
     WEIGHT_NAMES,
     currency_in,
+    date_parts,
     find_end_names,
     first_known,
     is_amount_name,
@@ -49,6 +48,7 @@ from hopsight.io.vocabulary import (
     is_secondary_name,
     is_side_name,
     normalized_name,
+    ways,
     words_of,
 )
 from hopsight.system.lazy_polars import pl
@@ -423,10 +423,13 @@ class EdgeColumns:
             notice(f"{what}: {said}.", notices)
         for name, words in self.categories.items():
             known = rules.filled(words)
-            values = known.str.to_lowercase().str.strip_chars(".")
-            sides = [known.filter(values.is_in([*side])) for side in (REACHED, LEFT)]
-            n_said = sum(map(len, sides))
-            if all(map(len, sides)) and n_said >= MOST_WAYS * len(known) and known.n_unique() <= MOST_WORDS:
+            values = known.unique(maintain_order=True).to_list()
+            sides = ways(values)
+            if (
+                len(values) <= MOST_WORDS
+                and all(sides)
+                and int(known.is_in([*sides[0], *sides[1]]).sum()) >= MOST_WAYS * len(known)
+            ):
                 shown = " and ".join(sorted(repr(side[0]) for side in sides))
                 what = f"Column {name!r} may say which way money went ({shown}), but every row counts as sent"
                 notice(f"{what} by its source; swap the ends of the others.", notices)
@@ -532,6 +535,9 @@ def edge_columns(
         notice(f"Added the time of day in column {clock!r} to the date in column {time!r}.", notices)
     if time is not None and time in found.times:
         found.times[time] = _without_far_times(found, frame[time], notices)
+    if time is None and (parts := date_parts(names)):
+        listed = ", ".join(map(repr, parts))
+        notice(f"Columns {listed} are plain numbers: write dates such as 2024-05-31 into one column.", notices)
     if currency is not None and (found.currency is None or found.amount is None):
         raise Refusal("currency", "needs amounts and a column of their currencies")
     found.notice_guesses((weight_column, time_column), notices)
@@ -563,7 +569,8 @@ def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     """Return the column with the times of edges: of dates, called so, or of UNIX seconds; None without any."""
     moments = [name for name in names if not isinstance(frame[name].dtype, pl.Duration | pl.Time)]
     dated = [name for name in moments if rules.is_time(frame[name])]
-    numeric = {name: figures for name in names if (figures := _figures(frame[name])) is not None}
+    whole = [name for name in names if name not in date_parts(names)]
+    numeric = {name: figures for name in whole if (figures := _figures(frame[name])) is not None}
     dated = sorted(dated, key=lambda name: LATER.search(name.lower()) is not None)  # of an account, or not yet
     dated = [
         name for name in dated if frame[name].n_unique() > 1 and _without_placeholder(frame[name]) is None
@@ -638,7 +645,8 @@ def find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | No
         return None
     others = [frame[name] for name in names if name != date and not LASTING.search(name.lower())]
     clocks = [each.name for each in others if _are_times_of_day(each)]
-    return next((name for name in clocks if CLOCK.search(name.lower())), next(iter(clocks), None))
+    called = [name for name in clocks if CLOCK.search(name.lower())]
+    return min(called, key=lambda name: len(words_of(name)), default=next(iter(clocks), None))
 
 
 def _are_days(days: pl.Series) -> bool:

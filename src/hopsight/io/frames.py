@@ -158,7 +158,11 @@ def open_table(source: Any, *, header: bool | None = None, notices: list[str] | 
             return _of_frame(read_postgresql(source.text, query))
         return _of_frame(read_connection(source.connection, query))
     for path in source.paths:
-        check_file(path)
+        with naming(path):  # which may be one of several
+            check_file(path)
+    if source.aside:
+        shown = ", ".join(source.aside[:3]) + (", …" if len(source.aside) > 3 else "")
+        notice(f"Read {plural(len(source.paths), 'file')} of {source.text}; not read: {shown}.", notices)
     return _open_files(source.paths, source.kind, options, header, notices)
 
 
@@ -377,7 +381,7 @@ def _excel(path: Path, table: str | None, notices: list[str] | None) -> pl.DataF
             name for name in sheets if book.load_sheet(name, header_row=None, n_rows=1).to_polars().height
         ] or sheets
     chosen = _chosen(sheets, table, path, "sheet")
-    frame = _with_clocks(book.load_sheet(chosen).to_polars())
+    frame = _with_clocks(book.load_sheet(chosen, schema_sample_rows=None).to_polars())
     if not any(name.startswith("__UNNAMED__") for name in frame.columns[1:]):
         return frame
     first = book.load_sheet(chosen, header_row=None, n_rows=MOST_ABOVE + 1).to_polars()
@@ -389,7 +393,7 @@ def _excel(path: Path, table: str | None, notices: list[str] | None) -> pl.DataF
     title = [" ".join(row)[:LONGEST_TITLE] for row in rows if row]
     if title:
         notice(f"Left out {plural(len(title), 'row')} above the table in {path.name}: {shortened(title[0])}.", notices)
-    return _with_clocks(book.load_sheet(chosen, header_row=above).to_polars())
+    return _with_clocks(book.load_sheet(chosen, header_row=above, schema_sample_rows=None).to_polars())
 
 
 def _with_clocks(frame: pl.DataFrame) -> pl.DataFrame:

@@ -30,6 +30,7 @@ from hopsight.io.vocabulary import (
 from hopsight.system.lazy_polars import pl
 
 MOST_STATUSES, SHOWN_STATUSES = 10, 5  # values of a column that may be a status, and those in a message
+ALL_COUNT, VOID_LEFT_OUT = "all rows count", "void rows are left out"  # forms of a status
 MOST_VOID = 0.5  # of the rows: more that did not take place, and the table is about them
 FEWEST_ROWS = 3  # of a table in which an id that differs in every row identifies rows
 LEAST_ROWS = 10  # of a table in which a column of different texts is a column of names
@@ -550,13 +551,14 @@ TextKind = Literal[
 ]  # fmt: skip
 
 
-_FORMS: ContextVar[dict[str, Any] | None] = ContextVar("forms", default=None)
+_FORMS: ContextVar[tuple[Mapping[str, str], dict[str, Any]]] = ContextVar("forms")
 
 
 @contextmanager
 def remembered(known: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Read numbers and dates in text as they are ``known`` to be written, by column; yield how all were read."""
-    token = _FORMS.set(found := dict(known))
+    """Read numbers and dates in text as they are ``known`` to be written, by table and column; yield how all were."""
+    found: dict[str, Any] = {}
+    token = _FORMS.set((known, found))
     try:
         yield found
     finally:
@@ -564,28 +566,39 @@ def remembered(known: Mapping[str, str]) -> Iterator[dict[str, Any]]:
 
 
 def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
-    """Return what a text column holds, as :func:`remembered` if all of its cells fit that."""
-    forms = _FORMS.get()
-    if forms is None:
-        return _text_kind(column, notices)
-    known: TextKind | None = forms.get(column.name)
-    if known is not None and _are_as_known(filled(column), known):
-        return known
+    """Return what a text column holds, as :func:`remembered` if all of its cells but a few fit that."""
+    known: Any = known_form(column.name)
+    if known is not None:
+        words = filled(column)
+        odd = words.filter(~_have_form(words, known))
+        if len(words) and len(odd) <= MOST_WRONG * len(words):
+            wrong = column.str.strip_chars().is_in(odd.unique().implode()).fill_null(False)
+            settle_wrong(column, wrong, NOUNS.get(known, "number"), notices)
+            return known
     kind = _text_kind(column, notices)
     if kind == "numbers" or kind in WRITTEN or kind in SLASHED:
-        forms[column.name] = kind
+        keep_form(column.name, kind)
     return kind
 
 
-def _are_as_known(words: pl.Series, kind: Any) -> bool:
-    """Return whether there are texts, and all are written in the form of a kind that :func:`text_kind` returned."""
-    if not len(words):
-        return False
+def known_form(name: str) -> str | None:
+    """Return how a column of the table at hand was written in an earlier file; None if that is not known."""
+    known, _ = _FORMS.get(({}, {}))
+    return known.get(f"{_TABLE.get()}: {name}")
+
+
+def keep_form(name: str, form: str) -> None:
+    """Keep how a column of the table at hand is written, for later files."""
+    _FORMS.get(({}, {}))[1][f"{_TABLE.get()}: {name}"] = form
+
+
+def _have_form(words: pl.Series, kind: Any) -> pl.Series:
+    """Return which texts are written in the form of a kind that :func:`text_kind` returned."""
     if kind in SLASHED:
-        return bool(date_readings(words)[kind].all())
+        return date_readings(words)[kind]
     if kind in WRITTEN:
-        return bool(plain_numbers(words).str.contains(_pattern(WRITTEN[kind])).all())
-    return kind == "numbers" and not words.cast(pl.Float64, strict=False).null_count()
+        return plain_numbers(words).str.contains(_pattern(WRITTEN[kind]))
+    return words.cast(pl.Float64, strict=False).is_not_null()
 
 
 def _text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
@@ -604,13 +617,7 @@ def _text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
     words, counts = known.unique(maintain_order=True), known.unique_counts()
     numbers = words.cast(pl.Float64, strict=False).is_not_null()
     if numbers.all():
-        if groups_thousands(words, "."):
-            return "comma numbers"
-        pointed = words.filter(words.str.contains(".", literal=True))
-        if len(pointed) and may_group_thousands(pointed, "."):
-            read = f"read {shortened(pointed[0])} as {float(pointed[0]):g}"
-            notice(f"Column {column.name!r}: {read}; if the point separates thousands, remove it.", notices)
-        return "numbers"
+        return _point_or_thousands(column, words, notices)
     if words.str.to_lowercase().is_in([*BOOLEANS]).all():
         return "booleans"
     if is_code_name(column.name) or words.str.contains(_PHONE).all() or are_codes(words.filter(numbers)):
@@ -661,10 +668,23 @@ def _text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
             )
     wrong = column.str.strip_chars().is_in(words.filter(~fits[best]).implode())
     settle_wrong(column, wrong.fill_null(False), NOUNS.get(best, "number"), notices)
+    if best == "numbers":
+        return _point_or_thousands(column, words.filter(numbers), notices)
     if is_dates(best) and len(old := words.filter(fits[best] & words.str.contains(_LAST_CENTURY))):
         year = f"19{old.str.extract(_LAST_CENTURY)[0]}"
         notice(f"Column {name!r}: read {shortened(old[0])} as {year}; two-digit years are from 1940 to 2039.", notices)
     return best
+
+
+def _point_or_thousands(column: pl.Series, numbers: pl.Series, notices: list[str] | None) -> TextKind:
+    """Return what numbers with points are whose point may separate thousands."""
+    if groups_thousands(numbers, "."):
+        return "comma numbers"
+    pointed = numbers.filter(numbers.str.contains(".", literal=True))
+    if len(pointed) and may_group_thousands(pointed, "."):
+        read = f"read {shortened(pointed[0])} as {float(pointed[0]):g}"
+        notice(f"Column {column.name!r}: {read}; if the point separates thousands, remove it.", notices)
+    return "numbers"
 
 
 def check_one_form(column: pl.Series) -> None:
@@ -843,8 +863,8 @@ def notice_ignored(left_out: Mapping[str, int], notices: list[str] | None) -> No
 def leaves_out_void(column: pl.Series, ignore: Sequence[str], notices: list[str] | None) -> bool:
     """Return whether rows are left out whose status says that they did not take place, as ``cancelled`` does.
 
-    If they are most of the table, it is about them, and they count. Of a status without such a word, say which values
-    there are, unless some of them are left out already.
+    If they are most of the table, it is about them, and they count. Say so, and which other values there are, unless
+    the user leaves some of them out.
 
     >>> kept: list[str] = []
     >>> leaves_out_void(pl.Series("state", ["ok", "Failed", "failed"]), [], kept), kept[0].partition(" to leave")[0]
@@ -852,23 +872,29 @@ def leaves_out_void(column: pl.Series, ignore: Sequence[str], notices: list[str]
     >>> leaves_out_void(pl.Series("state", ["ok", "ok", "late"]), [], kept), kept[1].partition(" to leave")[0]
     (True, "Rows count whatever their state is ('ok': 2, 'late': 1);")
     """
-    if column.dtype != pl.String or not is_status_name(column.name):
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum) or not is_status_name(column.name):
         return False
-    void = column.filter(are_void(column))
-    if len(void) > MOST_VOID * len(column):
+    column = column.cast(pl.String)
+    void, known = column.filter(are_void(column)), known_form(column.name)
+    all_count = known == ALL_COUNT or (known is None and len(void) > MOST_VOID * len(column))
+    keep_form(column.name, ALL_COUNT if all_count else VOID_LEFT_OUT)
+    if all_count and len(void):
         called, entries = _kinds(void), [f"{column.name}={word}" for word in _kinds(void)]
         advice = f"to leave them out, pass {option('ignore', entries)}"
         which = f"Rows whose {column.name} is {' or '.join(map(repr, called))}"
-        notice(f"{which} count, as most rows are such; {advice}.", notices)
+        why = "as most rows are such" if known is None else "as they did in the table that the model has learned from"
+        notice(f"{which} count, {why}; {advice}.", notices)
         return False
-    if not len(void) and not rows_ignored(ignore, [column.name]):
-        counts = in_one_case(filled(column.str.strip_chars()), []).value_counts()
+    notice_void(void, notices)
+    if not rows_ignored(ignore, [column.name]):
+        counts = in_one_case(filled(column.filter(~are_void(column)).str.strip_chars()), []).value_counts()
         counts = counts.sort("count", column.name, descending=[True, False])
         if 2 <= counts.height <= MOST_STATUSES and counts["count"][0] > 1:
             said = [f"{shortened(word)}: {count:,}" for word, count in counts.head(SHOWN_STATUSES).rows()]
             listed = ", ".join([*said, *(["…"] if counts.height > SHOWN_STATUSES else [])])
             advice = f"pass {option('ignore', [f'{column.name}={counts[column.name][-1]}'])}, for example"
-            notice(f"Rows count whatever their {column.name} is ({listed}); to leave some out, {advice}.", notices)
+            which = f"count whatever their {column.name} is" if not len(void) else f"of any other {column.name} count"
+            notice(f"Rows {which} ({listed}); to leave some out, {advice}.", notices)
     return True
 
 
@@ -878,7 +904,7 @@ def are_void(column: pl.Series) -> pl.Series:
     >>> are_void(pl.Series("status", ["ok", " Not_Executed", None])).to_list()
     [False, True, False]
     """
-    plain = column.str.strip_chars().str.to_lowercase().str.replace_all("_", " ", literal=True)
+    plain = column.cast(pl.String).str.strip_chars().str.to_lowercase().str.replace_all("_", " ", literal=True)
     return plain.is_in([*VOID]).fill_null(False)
 
 
@@ -897,7 +923,8 @@ def notice_void(void: pl.Series, notices: list[str] | None) -> None:
 
 def _kinds(words: pl.Series) -> list[str]:
     """Return different words in one spelling each: entries such as ``status=failed`` do not tell case apart."""
-    return sorted({word.lower(): word for word in words.str.strip_chars().unique().sort(descending=True)}.values())
+    known = words.cast(pl.String).str.strip_chars().unique().sort(descending=True)
+    return sorted({word.lower(): word for word in known}.values())
 
 
 def in_one_case(words: pl.Series, notices: list[str] | None) -> pl.Series:
@@ -936,16 +963,18 @@ NO_VALUE = "has no value at all"
 
 
 _ROWS: ContextVar[pl.Series | None] = ContextVar("rows", default=None)
+_TABLE: ContextVar[str] = ContextVar("table", default="")
 
 
 @contextmanager
-def numbered(rows: pl.Series) -> Iterator[None]:
-    """Have messages give the numbers that these rows have in their table, of which some may have been left out."""
-    token = _ROWS.set(rows)
+def rows_of(table: str, rows: pl.Series) -> Iterator[None]:
+    """Name the table at hand, and have messages give the numbers of its rows, of which some may have been left out."""
+    tokens = _TABLE.set(table), _ROWS.set(rows)
     try:
         yield
     finally:
-        _ROWS.reset(token)
+        _TABLE.reset(tokens[0])
+        _ROWS.reset(tokens[1])
 
 
 def row_number(chosen: pl.Series) -> int:

@@ -288,6 +288,7 @@ class Address:
     paths: tuple[Path, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     connection: Any = None
+    aside: tuple[str, ...] = ()  # other tables in the folder, which are not read
 
     def __str__(self) -> str:
         return without_password(self.text)
@@ -311,9 +312,9 @@ def resolve(source: Any) -> Any:
     scheme = _SCHEME.match(text)
     if scheme:
         return _by_scheme(text, scheme.group(1).lower())
-    kind, files = _several(path)
+    kind, files, aside = _several(path)
     if files:
-        return Address(text, kind, files)
+        return Address(text, kind, files, aside=aside)
     name, options = _options(text)
     if options:
         return Address(text, kind_of(Path(name)), (Path(name),), options)
@@ -429,33 +430,41 @@ def _options(text: str) -> tuple[str, dict[str, str]]:
     return base, {name: unquote_plus(value) for name, _, value in pairs if name in OPTIONS} | query
 
 
-def _several(path: Path) -> tuple[str, tuple[Path, ...]]:
-    """Return the tables in a folder or behind a pattern, in order, without hidden files and folders, and their kind.
+def _several(path: Path) -> tuple[str, tuple[Path, ...], tuple[str, ...]]:
+    """Return the tables in a folder or behind a pattern, in order, their kind, and the names of tables of other kinds.
 
-    Parquet files come first, then Arrow files, then text: a folder may hold others beside those that are read. Folders
-    inside it are searched for Parquet, and for others if they name a column, as ``year=2024`` does.
+    Parquet files come first, then Arrow files, then text: a folder may hold others beside those that are read. Hidden
+    files and folders do not count. Folders inside it are searched for Parquet, unless it holds tables itself, and for
+    others if they name a column, as ``year=2024`` does.
     """
-    is_folder = False
+    none: tuple[str, tuple[Path, ...], tuple[str, ...]] = ("", (), ())
     try:
-        if path.is_dir():
-            if (path / "run.json").exists():  # results of hopsight
-                return "", ()
-            is_folder = True
+        is_folder = path.is_dir()
+        if is_folder and not (path / "run.json").exists():  # not results of hopsight
             found = [file for file in path.rglob("*") if not any(map(_hidden, file.relative_to(path).parts))]
-            near = [file for file in found if all("=" in part for part in file.relative_to(path).parts[:-1])]
-        elif glob.has_magic(str(path)):
+            near = {file for file in found if all("=" in part for part in file.relative_to(path).parts[:-1])}
+        elif not is_folder and glob.has_magic(str(path)):
             found = [Path(file) for file in glob.glob(str(path), recursive=True)]  # noqa: PTH207 (absolute patterns)
-            found = near = [file for file in found if not _hidden(file.name)]
+            near = {*found}
         else:
-            return "", ()
-        for kind, suffixes in (*((kind, KINDS[kind]) for kind in ("parquet", "arrow")), ("text", _text(is_folder))):
-            candidates = found if kind == "parquet" else near
-            files = sorted(file for file in candidates if file.name.lower().endswith(suffixes) and file.is_file())
-            if files:
-                return kind, tuple(files)
+            return none
+        tables = {file: _table_kind(file, is_folder) for file in sorted(found) if not _hidden(file.name)}
+        order = [kind for kind in ("parquet", "arrow", "text") if kind in {tables.get(file) for file in near}]
+        chosen = order[0] if order else "parquet"
+        read = tuple(file for file, kind in tables.items() if kind == chosen and (kind == "parquet" or file in near))
+        others = (file for file, kind in tables.items() if kind and file not in read)
+        aside = tuple(str(file.relative_to(path)) if is_folder else str(file) for file in others)
+        return (chosen, read, aside) if read else none
     except (OSError, ValueError):
-        pass
-    return "", ()
+        return none
+
+
+def _table_kind(file: Path, in_folder: bool) -> str:
+    """Return how a table is read, "other" for one that may be anything else in a folder, and "" for other files."""
+    name, text = file.name.lower(), tuple(kind + packing for kind in TEXT_KINDS for packing in ("", *PACKINGS))
+    kind = kind_of(file) if not name.endswith(text) else "text" if name.endswith(_text(in_folder)) else "other"
+    is_table = name.endswith((*text, *(suffix for suffixes in KINDS.values() for suffix in suffixes)))
+    return kind if is_table and file.is_file() else ""
 
 
 def _text(is_folder: bool) -> tuple[str, ...]:

@@ -64,6 +64,7 @@ from hopsight.system.lazy_polars import pl
 
 OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsight wrote
 DIRECTED = "hopsight_directed"  # by which an edge list of this kind is recognized
+EDGES, NODES = "edges", "nodes"  # tables that no description names
 MOST = 0.5  # share of the ids of edges that a column of node ids has
 SHOWN = 6  # names of attributes in a line
 MISSPELLED = 0.8  # likeness of a type without a table to one that has a table
@@ -351,10 +352,9 @@ class Rows:
             frame = rules.without_ignored(frame, [*of_rows], left_out).select(*read, ids.ROW)
             rules.notice_ignored(left_out, notices)
             for name in (name for name in others if name not in given.category):
-                if rules.leaves_out_void(frame[name], given.ignore, notices):
-                    void = rules.are_void(frame[name])
-                    rules.notice_void(frame[name].filter(void), notices)
-                    frame = frame.filter(~void)
+                with rules.rows_of(where or EDGES, frame[ids.ROW]):
+                    leaves_out = rules.leaves_out_void(frame[name], given.ignore, notices)
+                frame = frame.filter(~rules.are_void(frame[name])) if leaves_out else frame
             frame = ids.with_ids(frame, names, typed=table.typed, ours=bool(ours), notices=notices)
             frame = _without_copies(frame, [*others, *aside], notices)
             known = frame[aside[0]] if aside else None
@@ -366,7 +366,7 @@ class Rows:
                 )
             if not frame.height:
                 raise ValueError("it has a header but no edges")
-            with rules.numbered(frame[ids.ROW]):
+            with rules.rows_of(where or EDGES, frame[ids.ROW]):
                 found = edge_columns(
                     frame, others, weight_column=given.weight, time_column=given.time, category=category,
                     currency=given.currency, notices=notices,
@@ -454,7 +454,7 @@ class NodeRows:
                 open_cases = rules.have_value(frame[name], value)
                 notice(f"Left out {plural(int(open_cases.sum()), 'label')} with {entry}.", notices)
                 frame = frame.with_columns(pl.when(~open_cases).then(pl.col(name)))
-            with rules.numbered(frame[ids.ROW]):
+            with rules.rows_of(where or NODES, frame[ids.ROW]):
                 fields = node_fields(
                     kept, frame.__getitem__, frame.height, label=given.label, name_column=given.name,
                     type_column=given.type, learn_from=known, category=category, ours=ours, notices=notices, **how,
@@ -769,7 +769,7 @@ def _without_footer(rows: pl.DataFrame, ends: Sequence[str], notices: list[str] 
 
 def _without_copies(rows: pl.DataFrame, others: Sequence[str], notices: list[str] | None) -> pl.DataFrame:
     """Leave out rows that repeat another one in all columns if one of them numbers payments, or say that they count."""
-    if not others or any(kind.is_nested() for kind in rows.dtypes):
+    if not others:
         return rows
     copies = rows.select(~pl.struct(pl.exclude(ids.ROW)).is_first_distinct()).to_series()
     if not copies.any():

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ _BOMS = (
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")
 _NUMBERS = re.compile(r"[\d\s]+")
 _QUOTED_LATE = re.compile(rb'(?m)(^|[,;|\t]) +(?=")')  # a, "b": the quotes belong to the cell all the same
+_ESCAPED = re.compile(r'\\"(?![,;|\t\r\n]|$)')  # "say \"hi\"", as MySQL writes, and no folder as in "C:\"
 _SPACES, _PADDING = re.compile(rb"[ \t]+"), re.compile(rb"(?m)^ | (?=\r?$)")
 
 
@@ -52,7 +54,8 @@ class TextTable:
     names: tuple[str, ...]
     separator: str
     has_header: bool
-    comment: str | None = None
+    comment: str | None = None  # what comments among the rows begin with
+    n_above: int = 0  # lines of comments above the table
     content: bytes | None = None  # the table in UTF-8, if it is not the file itself
     guarded: bool = False  # whether hopsight put a ' before texts that spreadsheets take for formulas
     first_rows: Sequence[Sequence[str]] = ()  # cells of the first rows, without the header
@@ -67,7 +70,8 @@ class TextTable:
         the first rows, which saves much memory, and fails where a later row does not fit; otherwise all are text.
         """
         options: dict[str, Any] = {
-            "separator": self.separator, "comment_prefix": self.comment, "has_header": self.has_header, "glob": False,
+            "separator": self.separator, "comment_prefix": self.comment, "skip_lines": self.n_above,
+            "has_header": self.has_header, "glob": False,
         }  # fmt: skip
         source = self.path if self.content is None else self.content
         # polars does not undouble the quotes in a name, so columns are matched by position.
@@ -118,10 +122,11 @@ def open_text(
     content, found = _content(path, encoding, notices)
     start = _start(path, content).decode(errors="replace").removeprefix("\ufeff")
     whole = list(io.StringIO(start, newline=""))
-    lines = [line for line in whole if line.strip()]
-    comment = lines[0][0] if lines and lines[0].startswith(COMMENTS) else None
-    remarks = [line for line in lines if comment and line.startswith(comment)]
-    lines = [line for line in lines if not (comment and line.startswith(comment))]
+    if _ESCAPED.search(start):
+        content = (path.read_bytes() if content is None else content).replace(b'\\"', b'""')
+        whole = list(io.StringIO(_start(path, content).decode(errors="replace").removeprefix("\ufeff"), newline=""))
+    n_above, remarks, comment = _remarks(whole)
+    lines = [line for line in whole[n_above:] if line.strip() and not (comment and line.startswith(comment))]
     if not lines:
         raise ValueError("it has no rows")
     if lines[0].lstrip().lower().startswith(("<!doctype html", "<html")):
@@ -129,6 +134,7 @@ def open_text(
     separator, n_before = _layout(lines, path)
     if n_before:
         content = _below(path.read_bytes() if content is None else content, whole.index(lines[n_before]))
+        n_above = 0
         above, lines = lines[:n_before], lines[n_before:]
         if len(names_above := _rows(above[-1:], separator)[0]) > 1 and _end_empty(_rows(lines, separator), names_above):
             lines.insert(0, above.pop().rstrip("\r\n") + separator + "\n")
@@ -158,8 +164,28 @@ def open_text(
     own = unguarded_names(names) if named else None
     first = [row for row in rows[named:] if len(row) == len(names)]
     return TextTable(
-        path, own or names, separator, named, comment, content, own is not None, first, padded, encoding=found
+        path, own or names, separator, named, comment, n_above, content, own is not None, first, padded, encoding=found
     )
+
+
+def _remarks(lines: Sequence[str]) -> tuple[int, list[str], str | None]:
+    """Return how many lines of comments a table begins with, these, and what comments among its rows begin with.
+
+    That is a sign and a space if all comments above have one: ``#1001`` may be an id. A header may begin with a sign.
+
+    >>> _remarks(["# of May", "", "a,b", "#1,c"]), _remarks(["#fields", "a,b"])
+    ((2, ['# of May'], '# '), (1, ['#fields'], '#'))
+    >>> _remarks(["#,from,to", "1,a,b"])
+    (0, [], None)
+    """
+    first = next((line for line in lines if line.strip()), "")
+    sign = first[:1]
+    if sign not in COMMENTS or (first[1:2] in (",", ";", "|", "\t") and first.count(first[1]) > 1):
+        return 0, [], None
+    above = list(takewhile(lambda line: line.startswith(sign) or not line.strip(), lines))
+    remarks = [line for line in above if line.strip()]
+    spaced = all(remark.lstrip(sign)[:1].isspace() for remark in remarks)
+    return len(above), remarks, f"{sign} " if spaced else sign
 
 
 def text_content(path: Path, encoding: str | None = None, notices: list[str] | None = None) -> bytes | None:
@@ -294,7 +320,7 @@ def _start(path: Path, content: bytes | None) -> bytes:
 def _layout(lines: list[str], path: Path) -> tuple[str, int]:
     """Return the separator, and the number of lines above the table, such as a title or ``sep=;``.
 
-    The separator is the first that cuts the first lines into equally many cells, at least two.
+    The separator is the one that cuts the first lines into equally many cells, at least two, and the most of them.
     """
     if len(lines) > 1 and (marked := re.fullmatch(r"sep=(.)\s*", lines[0], re.IGNORECASE)):
         return marked[1], 1
@@ -306,9 +332,9 @@ def _layout(lines: list[str], path: Path) -> tuple[str, int]:
     most = {mark: max(set(found), key=found.count) for mark, found in counts.items() if found}
     same = {mark: counts[mark].count(count) / len(counts[mark]) for mark, count in most.items()}
     wider = any(share > 0.8 and most[mark] > most.get(" ", 0) for mark, share in same.items())
-    for mark, share in same.items():
-        if counts[mark][0] > 1 and share == 1 and not (mark == " " and wider):  # spaces in a title, a name and a time
-            return mark, 0
+    fits = [mark for mark, share in same.items() if counts[mark][0] > 1 and share == 1]
+    if marks := [mark for mark in fits if mark != " " or not wider]:  # spaces in a title, a name and a time
+        return max(marks, key=lambda mark: (mark != " ", most[mark])), 0
     for mark in sorted(same, key=lambda each: -most[each]):  # decimal commas part fewer cells
         n_before = next(place for place, count in enumerate(counts[mark]) if count == most[mark])
         title = 0 < n_before <= MOST_BEFORE and max(counts[mark][:n_before]) < most[mark]

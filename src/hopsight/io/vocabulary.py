@@ -39,7 +39,7 @@ SUSPICION = re.compile(  # stems in common languages; the words for yes and no a
 # Columns that are recognized by a word of their name.
 STATUS_WORDS = {
     "status", "state", "statut", "état", "etat", "estado", "stato", "situação", "situacao", "zustand", "stav", "durum",
-    "статус", "состояние", "状态", "状態",
+    "állapot", "статус", "состояние", "状态", "状態", "상태", "ステータス",
 }  # fmt: skip
 CODE_WORDS = {
     "id", "ids", "account", "acct", "iban", "imei", "imsi", "msisdn", "phone", "telephone", "mobile", "telefon", "tel",
@@ -81,7 +81,8 @@ SIDES = {  # of an account: amounts in two columns
     "withdrawals", "withdrawn", "deposit", "deposits", "in", "out",
 }  # fmt: skip
 LATER = re.compile(
-    "open|birth|due|expir|valid|since|regist|joined|created|ingest|import|loaded|eröffn|fällig|geburt|naiss|nasc|nacim"
+    "open|birth|dob|due|expir|valid|since|regist|joined|created|updat|modif|ingest|import|loaded|matur|settle|valut"
+    "|eröffn|fällig|geburt|naiss|nasc|nacim"
 )
 TIMELY = re.compile(  # UNIX times, or numbers without a name
     r"^column\d+$|time|date|stamp|_at(_|$)|zeit|hora|heure|horodat|tijd|godzina|время|时间|時刻|시간"
@@ -89,7 +90,10 @@ TIMELY = re.compile(  # UNIX times, or numbers without a name
     r"|(^|_)(ts|epoch|start|started|begin|began|beginn|first|last|end|ended|ende|seen|when)(_|$)"
 )
 CLOCK = re.compile("time|clock|hour|zeit|heure|hora|ora$|tijd|godzina|время|时间|時刻|시간")  # of a time of day
-LASTING = re.compile("duration|elapsed|length|dauer|durée|duración|durata|длительность|时长")  # of how long it took
+LASTING = re.compile(  # of how long it took
+    "duration|elapsed|length|talk|process|respon|wait|hold|handl|latency|delay|(^|_)(dur|ring|setup)(_|$)"
+    "|dauer|durée|duración|durata|длительность|时长"
+)
 _NUMBERED = re.compile(  # numbers of rows
     r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|mid|tid|txid|msgid|key|no|ref|reference)|.+_number|\w*(nr|nummer)"
 )
@@ -122,6 +126,9 @@ END_WORDS = (  # words by which two names differ
     ("remetente", "destinatário"), ("rekening", "tegenrekening"), ("gönderen", "alıcı"), ("dbtr", "cdtr"),
     ("плательщика", "получателя"), ("отправителя", "получателя"),
     ("отправитель", "получатель"), ("плательщик", "получатель"), ("付款", "收款"), ("转出", "转入"),
+    ("nadawca", "odbiorca"), ("zleceniodawca", "odbiorca"), ("avsändare", "mottagare"), ("betalare", "mottagare"),
+    ("maksaja", "saaja"), ("lähettäjä", "vastaanottaja"), ("pengirim", "penerima"), ("odesílatel", "příjemce"),
+    ("plátce", "příjemce"), ("afsender", "modtager"), ("avsender", "mottaker"), ("feladó", "címzett"),
     ("送金元", "送金先"), ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
 )  # fmt: skip
 ALONE = {"a", "b", "debit", "credit"}  # of them, words that mean an end only beside another word
@@ -143,6 +150,7 @@ _THINGS = (
     "subreddit", "group", "event", "device", "ip", "provider", "company", "business", "asin",
     "repo", "repository", "video", "channel", "track", "restaurant", "hotel", "domain", "project",
 )  # fmt: skip
+_NODES = {*_ACTORS, *_THINGS, *(word for pair in END_WORDS for word in pair), "kyc", "kunde", "kunden", "cliente"}
 ID_ENDINGS = ("", "_id", "_name", "_number", "_no")
 TWO_KINDS = tuple(
     (f"{actor}{ending}", f"{thing}{other}")
@@ -171,21 +179,23 @@ VOID = {  # events that did not take place
     "refusé", "refusée", "échoué", "cancelado", "cancelada", "anulado", "anulada", "rechazado", "rechazada",
     "annullato", "annullata", "rifiutato", "rifiutata", "odrzucona", "odrzucony", "odrzucono", "anulowana", "anulowany",
     "anulowano", "zamítnuto", "zrušeno", "stornováno", "geweigerd", "geannuleerd", "mislukt", "reddedildi", "iptal",
-    "başarısız", "rejeitado", "rejeitada", "recusado", "recusada", "estornado", "estornada",
+    "başarısız", "rejeitado", "rejeitada", "recusado", "recusada", "estornado", "estornada", "denied", "timed out",
+    "timeout", "failure", "unsuccessful", "rejeté", "rejetée", "fallido", "fallida", "hylätty", "peruttu", "avvisad",
+    "misslyckad", "avbruten", "отклонено", "отклонён", "отклонен", "отменено", "отменён", "отменен", "失败", "已取消",
+    "交易失败", "失敗", "キャンセル", "取消", "실패", "취소",
 }  # fmt: skip
 LEFT = {  # an account: words for the way that money went, in two sets
-    "out", "outgoing", "outbound", "outflow", "money out", "paid out", "cash-out", "cash out", "cash_out",
-    "payment_out", "send", "sent", "paid", "payment", "withdraw", "withdrawal", "debit", "debet", "dbit", "dr", "d",
-    "s", "soll", "ausgang", "zahlungsausgang", "belastung", "lastschrift", "débit", "sortie", "débito", "debito",
-    "debe", "cargo", "gasto", "egreso", "salida", "saída", "dare", "uscita", "af", "obciążenie", "wn", "borç",
-    "utgift", "ud", "дебет", "расход", "支出", "支付", "转出", "借", "支",
+    "out", "outgoing", "outbound", "outflow", "cash_out", "send", "sent", "paid", "payment", "withdraw", "withdrawal",
+    "debit", "debet", "dbit", "dr", "d", "s", "o", "-", "soll", "ausgang", "zahlungsausgang", "belastung",
+    "lastschrift", "débit", "sortie", "débito", "debito", "debe", "cargo", "gasto", "egreso", "salida", "saída", "dare",
+    "uscita", "af", "obciążenie", "wn", "borç", "utgift", "ud", "wychodzący", "wychodząca", "дебет", "расход", "支出",
+    "支付", "转出", "借", "支",
 }  # fmt: skip
 REACHED = {
-    "in", "incoming", "inbound", "inflow", "money in", "paid in", "cash-in", "cash in", "cash_in", "payment_in",
-    "receive", "received", "receipt", "deposit", "credit", "kredit", "crdt", "cr", "c", "k", "h", "haben", "eingang",
-    "zahlungseingang", "gutschrift", "crédit", "entrée", "crédito", "credito", "haber", "abono", "ingreso", "entrada",
-    "avere", "entrata", "bij", "uznanie", "ma", "alacak", "inkomst", "ind", "кредит", "приход", "收入", "收款", "转入",
-    "贷", "收",
+    "in", "incoming", "inbound", "inflow", "payment_in", "receive", "received", "receipt", "deposit", "credit",
+    "kredit", "crdt", "cr", "c", "k", "h", "i", "+", "haben", "eingang", "zahlungseingang", "gutschrift", "crédit",
+    "entrée", "crédito", "credito", "haber", "abono", "ingreso", "entrada", "avere", "entrata", "bij", "przychodzący",
+    "przychodząca", "uznanie", "ma", "alacak", "inkomst", "ind", "кредит", "приход", "收入", "收款", "转入", "贷", "收",
 }  # fmt: skip
 ANOMALOUS = frozenset(
     ("anomalous", "anomaly", "1", "true", "yes", "y", "fraud", "fraudulent", "bad", "suspicious", "positive", "illicit",
@@ -301,11 +311,14 @@ def is_event_name(name: str) -> bool:
 def is_status_name(name: str) -> bool:
     """Return whether a column is called like the status of events, some of which may not have taken place.
 
-    >>> [is_status_name(name) for name in ("paymentStatus", "STATUS PRZELEWU", "statement")]
-    [True, True, False]
+    >>> [is_status_name(name) for name in ("paymentStatus", "STATUS PRZELEWU", "statement", "customer_status")]
+    [True, True, False, False]
     """
     words = words_of(name)
-    return words[0] in STATUS_WORDS or words[-1] in STATUS_WORDS or words[-1].endswith("status")
+    of_node = not _NODES.isdisjoint(words)
+    return not of_node and any(
+        word in STATUS_WORDS or word.endswith(("status", "状态")) for word in (words[0], words[-1])
+    )
 
 
 def find_end_names(names: Sequence[str]) -> tuple[str, str] | None:
@@ -387,6 +400,29 @@ def is_secondary_name(name: str) -> bool:
 def is_measure_name(name: str) -> bool:
     """Return whether a column is called like a measure of events that nobody passes on."""
     return not MEASURES.isdisjoint(words_of(name))
+
+
+def date_parts(names: Sequence[str]) -> list[str]:
+    """Return the columns of years, months and days, where a table has all three.
+
+    >>> date_parts(["a", "Year", "month", "DAY"]), date_parts(["a", "b", "day"])
+    (['Year', 'month', 'DAY'], [])
+    """
+    found = [first_known(names, each) for each in (("year", "jahr"), ("month", "monat"), ("day", "tag"))]
+    return [name for name in found if name is not None] if None not in found else []
+
+
+def ways(values: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the values that say that money reached an account, and those that say it left; words of all do not count.
+
+    >>> ways(["Transfer in", "Transfer out", "DR."]), ways(["Bonifico in entrata", "Bonifico in uscita"])
+    ((['Transfer in'], ['Transfer out', 'DR.']), (['Bonifico in entrata'], ['Bonifico in uscita']))
+    """
+    words = {value: {value.lower().strip(" ."), *re.split(r"[\W_]+", value.lower())} for value in values}
+    shared = set.intersection(*words.values()) if len(words) > 1 else set()
+    found = {value: (REACHED & each - shared, LEFT & each - shared) for value, each in words.items()}
+    reached = [value for value, (came, went) in found.items() if came and not went]
+    return reached, [value for value, (came, went) in found.items() if went and not came]
 
 
 def is_side_name(name: str) -> bool:

@@ -461,9 +461,8 @@ def _blocks(table: Table, columns: Columns, continues: bool) -> Iterator[tuple[p
         yield rows, numbered.height - len(lacking) + n_before
         first += frame.height
     notice_ignored(left_out, None)
-    for parts in void.values():
-        if parts:
-            notice_void(pl.concat(parts), None)
+    for parts in void.values() if continues else ():
+        notice_void(pl.concat(parts), None)
     if lacking:
         ids.notice_missing(len(lacking), lacking[0] - 1, None)
     for noun, found in wrong.items():
