@@ -183,13 +183,14 @@ def judged_by_others(model: Any, graph: Any, attributes: Any) -> Any:
     """Return the scores if every edge is judged by a network that trained on it."""
     import torch
 
+    from hopsight.hcm.splits import edge_hashes
     from hopsight.nn.device import resolve_device
 
     others = copy.copy(model)
     others.samples_, others.calibrations_ = np.roll(model.samples_, 1, axis=1), np.roll(model.calibrations_, 1, axis=0)
     device = resolve_device(model.device)
     edges = torch.from_numpy(graph.edges.copy()).to(device)
-    views = others._views(graph, attributes, device)
+    views = others._views(graph, attributes, model.splits.of(edge_hashes(graph)), device)
     judged = others._judge(views, edges, views.index.part)
     return others._weigh(graph, attributes, judged, model.edge_dissimilarity_, refit=True)
 
@@ -227,7 +228,7 @@ def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
         for seed in (model.split_seed_, model.split_seed_ + 991)
     )  # fmt: skip
     device = resolve_device(model.device)
-    views = model._views(graph, attributes, device)
+    views = model._views(graph, attributes, index, device)
     shape = model.n_inputs_, model.n_classes_
     networks = model.build_networks(*shape, np.random.default_rng(0), device, directed=graph.directed)
     schedule, part = schedule_of(model, len(model.samples_), device), views.index.part
