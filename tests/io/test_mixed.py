@@ -1,0 +1,183 @@
+"""Rows, cells and files of several kinds in one table, and tables written like an earlier one."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hopsight.graph import AttributedGraph
+from hopsight.io import rules
+from hopsight.loading import load
+
+PEOPLE = ["ann", "bo", "cy", "di", "eve", "flo"]
+PAIRS = [(PEOPLE[i % 6], PEOPLE[(i + 1 + i // 6) % 6]) for i in range(12)]
+
+
+def written(path: Path, *lines: str) -> tuple[AttributedGraph, list[str]]:
+    """Write a table and load it as a user does, with the notices."""
+    path.write_text("\n".join(lines) + "\n")
+    return loaded(path)
+
+
+def loaded(source: object) -> tuple[AttributedGraph, list[str]]:
+    notices: list[str] = []
+    return load(source, notices=notices), notices
+
+
+def rows(last: list[str], amount: str = "{i}") -> list[str]:
+    """Return a row per pair, with an amount and the texts of one more column in turn."""
+    return [f"{a},{b},{amount.format(i=i)},{last[i % len(last)]}" for i, (a, b) in enumerate(PAIRS)]
+
+
+def test_cells_of_another_type_far_down_a_sheet_are_read(tmp_path: Path) -> None:
+    writer = pytest.importorskip("xlsxwriter", reason="xlsxwriter writes the workbook")
+    book = writer.Workbook(tmp_path / "book.xlsx")
+    sheet = book.add_worksheet()
+    sheet.write_row(0, 0, ["payer", "payee", "amount"])
+    for row in range(1500):
+        sheet.write_row(1 + row, 0, [row, row + 1, 5.5])
+    sheet.write_row(1501, 0, ["K-7", 3, 5.5])
+    book.close()
+    graph, _ = loaded(tmp_path / "book.xlsx")
+    assert "K-7" in graph.node_ids.tolist() and graph.n_edges == 1501
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["OK", "failed"])])
+def test_a_categorical_status_leaves_rows_out(kind: object) -> None:
+    frame = pl.DataFrame(PAIRS, schema=["from", "to"], orient="row")
+    states = pl.Series("status", ["OK", "OK", "failed"] * 4).cast(kind)  # type: ignore[arg-type]
+    graph, notices = loaded(frame.with_columns(states))
+    assert graph.n_edges == 8 and any(each.startswith("Left out 4 rows whose status is 'failed'") for each in notices)
+
+
+def test_what_a_folder_holds_besides_is_named_and_an_empty_file_of_it_too(tmp_path: Path) -> None:
+    header = "from,to,amount,place"
+    (tmp_path / "may.csv").write_text("\n".join([header, *rows(["x"])]))
+    pl.DataFrame({"a": [1, 2], "b": [2, 3]}).write_ndjson(tmp_path / "june.json")
+    (tmp_path / "old").mkdir()
+    pl.DataFrame({"a": [1, 2], "b": [2, 3]}).write_parquet(tmp_path / "old" / "april.parquet")
+    graph, notices = loaded(tmp_path)
+    assert graph.n_nodes == 6
+    assert f"Read 1 file of {tmp_path}; not read: june.json, old/april.parquet." in notices
+    (tmp_path / "july.csv").touch()
+    with pytest.raises(ValueError, match=r"july\.csv"):
+        load(tmp_path)
+
+
+def test_forms_are_those_of_the_earlier_table_and_each_table_has_its_own(tmp_path: Path) -> None:
+    """01/02/2024 is January 2 or February 1; the node table of the same column is written the other way."""
+    edges, nodes = tmp_path / "edges.csv", tmp_path / "nodes.csv"
+    edges.write_text("\n".join(["from,to,amount,date", *rows(["01/02/2024", "05/31/2024"])]))
+    nodes.write_text("\n".join(["id,date", *(f"{name},{day}/02/2024" for day, name in enumerate(PEOPLE, 10))]))
+    with rules.remembered({}) as forms:
+        load(str(edges), str(nodes), notices=[])
+    edges.write_text("\n".join(["from,to,amount,date", *rows(["01/02/2024", "02/03/2024"])]))
+    with rules.remembered(forms):
+        graph = load(str(edges), str(nodes), notices=[])
+    assert graph.edge_time is not None
+    assert {*np.asarray(graph.edge_time, "datetime64[s]").astype(str)} <= {"2024-01-02T00:00:00", "2024-02-03T00:00:00"}
+
+
+def test_a_status_counts_as_in_the_earlier_table(tmp_path: Path) -> None:
+    paid, header = tmp_path / "paid.csv", "from,to,amount,status"
+    paid.write_text("\n".join([header, *rows(["failed", "failed", "ok"])]))
+    with rules.remembered({}) as forms:
+        assert load(str(paid), notices=[]).n_edges == 12
+    paid.write_text("\n".join([header, *rows(["failed", "ok", "ok"])]))
+    with rules.remembered(forms):
+        assert load(str(paid), notices=[]).n_edges == 12
+    assert load(str(paid), notices=[]).n_edges == 8
+
+
+@pytest.mark.parametrize(
+    ("above", "comments"),
+    [(["# payments of May"], ["# a remark"]), (["#payments of May", ""], ["#1,2,3,4"]), ([], [])],
+)
+def test_only_remarks_are_left_out_among_rows(above: list[str], comments: list[str], tmp_path: Path) -> None:
+    lines = rows(["x"])
+    graph, _ = written(tmp_path / "a.csv", *above, "from,to,amount,place", *lines[:6], *comments, *lines[6:])
+    assert graph.n_edges == 12
+
+
+def test_ids_that_begin_with_a_hash_are_rows(tmp_path: Path) -> None:
+    header, lines = "from,to,amount,place", [f"#{a},#{b},{i},x" for i, (a, b) in enumerate(PAIRS)]
+    for above in ([], ["# payments of May"]):
+        graph, _ = written(tmp_path / "a.csv", *above, header, *lines)
+        assert sorted(graph.node_ids.tolist()) == [f"#{name}" for name in PEOPLE] and graph.n_edges == 12
+
+
+def test_a_header_may_begin_with_a_hash_of_its_own(tmp_path: Path) -> None:
+    lines = [f"{i},{a},{b}" for i, (a, b) in enumerate(PAIRS, 1)]
+    graph, _ = written(tmp_path / "a.csv", "#,From,To", *lines)
+    assert sorted(graph.node_ids.tolist()) == PEOPLE
+
+
+def test_the_separator_is_the_one_that_makes_most_cells(tmp_path: Path) -> None:
+    lines = [f"{a};{b};{i},5;x" for i, (a, b) in enumerate(PAIRS)]
+    graph, _ = written(tmp_path / "a.csv", "from;to;amount, EUR;place", *lines)
+    assert sorted(graph.node_ids.tolist()) == PEOPLE
+
+
+def test_a_backslash_may_stand_before_a_quote_within_quotes(tmp_path: Path) -> None:
+    lines = [f'"{a} \\"x\\", ltd","{b} \\"x\\", ltd",{i}' for i, (a, b) in enumerate(PAIRS)]
+    graph, _ = written(tmp_path / "a.csv", "from,to,amount", *lines)
+    assert sorted(graph.node_ids.tolist()) == [f'{name} "x", ltd' for name in PEOPLE]
+
+
+def test_exact_copies_are_left_out_beside_lists(tmp_path: Path) -> None:
+    frame = pl.DataFrame(PAIRS, schema=["from", "to"], orient="row")
+    numbers = pl.Series("payment_id", [f"P{i}" for i in range(12)]), pl.Series("amount", np.arange(12.0))
+    frame = frame.with_columns(*numbers, tags=pl.lit(["a", "b"]))
+    pl.concat([frame, frame.head(3)]).write_parquet(tmp_path / "a.parquet")
+    _, notices = loaded(tmp_path / "a.parquet")
+    assert any(each.startswith("Left out 3 exact copies") or "3 rows are exact copies" in each for each in notices)
+
+
+def test_one_cell_that_is_no_number_does_not_turn_thousands_into_ones(tmp_path: Path) -> None:
+    numbers = ["950", "1.200", "12.500"] * 40 + ["see mail"]
+    lines = [f"{a},{b},{number}" for (a, b), number in zip(PAIRS * 11, numbers, strict=False)]
+    graph, _ = written(tmp_path / "a.csv", "from,to,amount", *lines)
+    amounts = graph.edge_data.attributes[:, graph.edge_attribute_names.index("amount")]
+    assert {*amounts} == {950.0, 1200.0, 12500.0}
+
+
+def test_how_long_it_took_and_when_somebody_was_born_are_no_times(tmp_path: Path) -> None:
+    """A call on March 1 that took 00:03:10 did not begin at that time."""
+    lines = [f"{a},{b},2024-03-{1 + i:02},00:0{i % 6}:10,1980-01-{1 + i:02}" for i, (a, b) in enumerate(PAIRS)]
+    graph, notices = written(tmp_path / "a.csv", "caller,callee,date,talk_time,dob", *lines)
+    assert graph.edge_time is not None
+    times = np.asarray(graph.edge_time, "datetime64[s]")
+    assert not any("Added the time of day" in each for each in notices)
+    assert (times == times.astype("datetime64[D]")).all() and times.min() == np.datetime64("2024-03-01")
+
+
+def test_dates_in_parts_are_no_times_and_the_user_hears_it(tmp_path: Path) -> None:
+    lines = [f"{a},{b},{i},2024,{1 + i % 3},{1 + i}" for i, (a, b) in enumerate(PAIRS)]
+    graph, notices = written(tmp_path / "a.csv", "from,to,amount,year,month,day", *lines)
+    assert graph.edge_time is None
+    assert any(each.startswith("Columns 'year', 'month', 'day' are plain numbers: write dates") for each in notices)
+
+
+@pytest.mark.parametrize(
+    "ends", [("nadawca", "odbiorca"), ("avsändare", "mottagare"), ("maksaja", "saaja"), ("pengirim", "penerima")]
+)
+def test_ends_are_known_in_more_languages(ends: tuple[str, str], tmp_path: Path) -> None:
+    lines = [f"K{i % 5},{a},V{i % 4},{b}" for i, (a, b) in enumerate(PAIRS)]
+    graph, _ = written(tmp_path / "a.csv", f"kod,{ends[0]},antal,{ends[1]}", *lines)
+    assert sorted(graph.node_ids.tolist()) == PEOPLE
+
+
+def test_the_way_of_money_may_be_said_in_several_words(tmp_path: Path) -> None:
+    _, notices = written(tmp_path / "a.csv", "from,to,amount,kind", *rows(["Transfer in", "Transfer out"]))
+    assert any("may say which way money went ('Transfer in' and 'Transfer out')" in each for each in notices)
+
+
+def test_the_status_of_a_customer_leaves_no_payment_out(tmp_path: Path) -> None:
+    graph, _ = written(tmp_path / "a.csv", "from,to,amount,customer_status", *rows(["ok", "rejected", "ok"]))
+    assert graph.n_edges == 12
+
+
+def test_other_values_of_a_status_are_listed(tmp_path: Path) -> None:
+    _, notices = written(tmp_path / "a.csv", "from,to,amount,status", *rows(["ok", "failed", "late", "ok"]))
+    assert any(each.startswith("Rows of any other status count ('ok': 6, 'late': 3)") for each in notices)
