@@ -36,6 +36,15 @@ def test_a_group_is_explained_or_refused(run: Run, tables: Path) -> None:
     assert code == 0, err
     assert out.startswith("Group 1: a ring of ")
     assert json.loads(run("explain", "result", "--group", 1, "--json")[1])["group"] == 1
+    assert_refused(run("explain", "result", "1"), "there is no node '1'", "pass --group 1")
+    assert "--group" not in run("explain", "result", "1000000")[2]
+
+
+def test_an_empty_argument_is_refused(run: Run, tables: Path) -> None:
+    """The empty path would be the folder that one is in."""
+    for out in (("--out", ""), ("--out=",)):
+        assert_refused(run("detect", "tables/edges.csv", *out), "an argument is empty")
+    assert left_behind(Path.cwd()) == []
 
 
 def test_explain_answers_for_a_finished_run_and_refuses_anything_else(run: Run, tables: Path) -> None:

@@ -54,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     received: list[int] = []
+    if "" in (given := sys.argv[1:] if arguments is None else arguments) or "--out=" in given:
+        return _complain("an argument is empty: give it a value or leave it out", 2)
     try:
         with stopping(received):
             code = int(_command().main(args=arguments, prog_name="hopsight", standalone_mode=False) or 0)

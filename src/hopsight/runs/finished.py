@@ -38,7 +38,12 @@ def explain(
     if node is None:
         return explainer.group(group or 0)
     if target is None:
-        return explainer.node(find_node(graph, node))
+        try:
+            return explainer.node(find_node(graph, node))
+        except ValueError as error:
+            numbers = {str(number) for number in range(1, 1 + len(getattr(model, "groups_", ())))}
+            hint = f"; for the group of that number, pass {option('group', node)}" if node in numbers else ""
+            raise ValueError(f"{error}{hint}") from None
     return explainer.edge(find_node(graph, node), find_node(graph, target))
 
 
