@@ -184,3 +184,53 @@ def test_refusals_are_one_sentence(
     assert len(errors) == 1
     assert message in errors[0]
     assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def april(tmp_path: Path) -> tuple[Path, pl.DataFrame]:
+    """Return the folder of a run over dates and times of day, and rows of the month after it."""
+    rows = [
+        (f"p{i % 12}", f"p{(i * 5 + 1) % 12}", f"2024-03-{i % 28 + 1:02}", f"{i % 24:02}:30", i) for i in range(240)
+    ]
+    frame = pl.DataFrame(rows, schema=["from", "to", "date", "time", "amount"], orient="row")
+    frame.write_csv(tmp_path / "march.csv")
+    out = tmp_path / "run"
+    assert main(["stream", str(tmp_path / "march.csv"), "--window", "1d", "--quiet", "--out", str(out)]) == 0
+    return out, frame.with_columns(pl.col("date").str.replace("-03-", "-04-"))
+
+
+def test_a_status_that_later_files_have_leaves_rows_out(
+    april: tuple[Path, pl.DataFrame], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, frame = april
+    status = pl.Series("Status", ["OK", "OK", "failed"] * 80)
+    frame.with_columns(status, note=pl.lit("x")).write_csv(tmp_path / "april.csv")
+    assert main(["watch", str(out), str(tmp_path / "april.csv")]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Left out 80 rows whose Status is 'failed'" in said
+    assert "Not used, as the first file of the stream did not have it: 1 column ('note')." in said
+    assert pl.read_csv(out / "scores.csv")["events"].sum() == 2 * (240 + 160)
+
+
+def test_times_of_day_of_later_files_are_read_in_any_form_or_refused(
+    april: tuple[Path, pl.DataFrame], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, frame = april
+    frame.with_columns(time=pl.lit("10h30")).write_csv(tmp_path / "april.csv")
+    assert main(["watch", str(out), str(tmp_path / "april.csv")]) == 2
+    assert "'10h30'" in " ".join(capsys.readouterr().err.split())
+
+
+def test_offsets_of_later_files_are_noticed(
+    april: tuple[Path, pl.DataFrame], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [(f"p{i % 12}", f"p{(i * 5 + 1) % 12}", f"2024-03-{i % 28 + 1:02}T{i % 24:02}:30:00Z") for i in range(240)]
+    frame = pl.DataFrame(rows, schema=["from", "to", "time"], orient="row")
+    frame.write_csv(tmp_path / "march.csv")
+    out = tmp_path / "offsets"
+    assert main(["stream", str(tmp_path / "march.csv"), "--window", "1d", "--quiet", "--out", str(out)]) == 0
+    capsys.readouterr()
+    moved = frame.with_columns(pl.col("time").str.replace("-03-", "-04-").str.replace("Z", "+02:00"))
+    moved.write_csv(tmp_path / "april.csv")
+    assert main(["watch", str(out), str(tmp_path / "april.csv")]) == 0
+    assert "Times of column 'time' have offsets from UTC and are shown in UTC." in capsys.readouterr().err

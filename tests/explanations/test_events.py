@@ -129,6 +129,8 @@ def test_an_unusual_amount_and_amounts_below_a_limit() -> None:
         "about 121.7 EUR is usual for it.",
         "31 amounts received just below 1,000 EUR",
     )
+    rents = replace(found, n_regular=7)
+    assert "(880 to 995), besides 7 from partners that it has known for two weeks. It sent" in said("amount", rents)[0]
     alone = AmountFacts("received", 48_900.0, 121.7, 2, False, 1, None, None, 0, 0, None, None, None, None, NOTHING)
     assert said("amount", alone) == (
         "It received 48,900 from b; about 121.7 is usual for it and others.",

@@ -47,6 +47,7 @@ def test_every_column_finds_its_place() -> None:
         "Read column 'weight' as the weight of each edge: 1 to 3.",
         "Read column 'When' as the time of each edge: 2024-05-31 17:30 to 2024-06-02 00:00.",
         "Read column 'amount' as the amount of each edge: 1.50 to 2, 3.50 in all.",
+        "Other columns describe edges: 'how' ('card', 'cash'), 'hot' (0, 1, empty).",
     ]
 
 
@@ -72,7 +73,10 @@ def test_a_named_column_is_used_whatever_it_is_called() -> None:
     found, notices = sorted_in({"label": [0, 1], "class": [7, 8]}, weight_column="label", category=["class"])
     assert found.weight == "label"
     assert found.categories["class"].to_list() == ["7", "8"]
-    assert notices == ["Read column 'label' as the weight of each edge: 0 to 1."]
+    assert notices == [
+        "Read column 'label' as the weight of each edge: 0 to 1.",
+        "Other columns describe edges: 'class' ('7', '8').",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -361,7 +365,7 @@ def test_text_under_the_name_of_an_amount_or_a_time_is_said(name: str, words: li
     found, notices = sorted_in({name: [*words, words[0]]})
     assert list(found.categories) == [name]
     said = f"Column {name!r} holds text (such as {words[0]!r}) instead of {'numbers' if name == 'amount' else 'times'}"
-    assert notices == [f"{said}; it is read as categories."]
+    assert notices[0] == f"{said}; it is read as categories."
     assert sorted_in({name: [*words[:2], f"{words[2]}?"]})[1] == [f"{said} and is left out."]
 
 

@@ -507,7 +507,8 @@ def test_unix_times_are_known_by_name_or_by_value(
         (["OK", "failed", "OK", "late"], ["status=late"], "Left out 3 rows whose status is 'failed', "),
         (["OK", "bounced", "ok", "late"], [], "Rows count whatever their status is ('OK': 6, 'bounced': 3, "),
         (["OK", "bounced", "OK", "late"], ["status=bounced"], None),
-        (["OK", "OK", "OK", ""], [], None),
+        (["OK", "OK", "OK", "OK"], [], None),
+        (["", "", "", "Returned"], [], "Rows count whatever their status is ('Returned': 3, empty: 9); to leave some "),
     ],
 )
 def test_rows_that_did_not_take_place_are_left_out_unless_the_table_is_about_them(

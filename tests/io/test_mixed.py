@@ -181,3 +181,56 @@ def test_the_status_of_a_customer_leaves_no_payment_out(tmp_path: Path) -> None:
 def test_other_values_of_a_status_are_listed(tmp_path: Path) -> None:
     _, notices = written(tmp_path / "a.csv", "from,to,amount,status", *rows(["ok", "failed", "late", "ok"]))
     assert any(each.startswith("Rows of any other status count ('ok': 6, 'late': 3)") for each in notices)
+
+
+def test_a_row_without_a_time_of_day_has_no_time(tmp_path: Path) -> None:
+    """Midnight would be a time of day like another one."""
+    lines = [f"{a},{b},2024-03-{1 + i:02},{'' if i == 3 else '10:15'}" for i, (a, b) in enumerate(PAIRS)]
+    graph, notices = written(tmp_path / "a.csv", "from,to,date,time", *lines)
+    added = "Added the time of day in column 'time' to the date in column 'date'; 1 row without one has no time."
+    assert added in notices and graph.edge_time is not None
+    times = graph.edge_time[~np.isnan(graph.edge_time)]
+    assert times.size == 11 and {*times % 86_400} == {10.25 * 3600}
+
+
+def test_plus_and_minus_may_be_ways_of_money(tmp_path: Path) -> None:
+    _, notices = written(tmp_path / "a.csv", "from,to,amount,kind", *rows(["+", "-"]))
+    assert any("may say which way money went ('+' and '-')" in each for each in notices)
+
+
+def test_every_column_of_edges_is_named_with_what_it_holds(tmp_path: Path) -> None:
+    """What was not understood, such as another amount or a failure, can be seen."""
+    lines = [f"{a},{b},2024-03-{1 + i:02},{i},{i % 2},{7 * i},{'x' if i % 3 else ''}" for i, (a, b) in enumerate(PAIRS)]
+    _, notices = written(tmp_path / "a.csv", "from,to,date,amount,isError,Wert,place", *lines)
+    assert "Other columns describe edges: 'place' ('x', empty), 'isError' (0, 1), 'Wert' (numbers)." in notices
+
+
+@pytest.mark.parametrize("born", ["narozen", "geboren", "dob", "konto założone"])
+def test_dates_that_belong_to_accounts_are_no_times_of_payments(born: str, tmp_path: Path) -> None:
+    of = {name: f"1980-01-{1 + i:02}" for i, name in enumerate(PEOPLE)}
+    lines = [f"{a},{b},{of[a]},2024-03-{1 + i:02}" for i, (a, b) in enumerate(PAIRS)]
+    graph, _ = written(tmp_path / "a.csv", f"from,to,{born},zaksięgowano", *lines)
+    assert graph.edge_time is not None and np.asarray(graph.edge_time, "datetime64[s]").min() > np.datetime64("2024")
+
+
+@pytest.mark.parametrize("other", ["fee", "tax", "moms", "opłata", "fx_rate", "unit_price", "balance", "saldo"])
+def test_the_amount_is_not_what_stands_beside_it(other: str, tmp_path: Path) -> None:
+    lines = [f"{a},{b},0.{i},{100 + i}" for i, (a, b) in enumerate(PAIRS)]
+    _, notices = written(tmp_path / "a.csv", f"from,to,{other} amount,amount", *lines)
+    assert any(each.startswith("Read column 'amount' as the amount of each edge: 100 to 111") for each in notices)
+
+
+def test_a_currency_in_brackets_is_a_word_of_its_own(tmp_path: Path) -> None:
+    lines = [f"{a},{b},0,{100 + i}" for i, (a, b) in enumerate(PAIRS)]
+    _, notices = written(tmp_path / "a.csv", "from,to,Value_IN(ETH),Value_OUT(ETH)", *lines)
+    assert not any("'Value_IN(ETH)' as the amount" in each for each in notices)
+
+
+@pytest.mark.parametrize(("yes", "no"), [("Y", "N"), ("fraud", "ok"), ("1.0", "0.0"), ("TRUE", "FALSE")])
+def test_labels_are_read_in_words(yes: str, no: str, tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("id,age,bad\n" + "".join(
+        f"{name},{20 + i},{yes if i == 2 else no}\n" for i, name in enumerate(PEOPLE)
+    ))  # fmt: skip
+    (tmp_path / "edges.csv").write_text("from,to\n" + "".join(f"{a},{b}\n" for a, b in PAIRS))
+    graph = load(str(tmp_path / "edges.csv"), str(tmp_path / "nodes.csv"), label="bad", notices=[])
+    assert graph.labels is not None and graph.labels.tolist() == [int(name == "cy") for name in graph.node_ids]

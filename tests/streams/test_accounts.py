@@ -76,8 +76,8 @@ def test_who_passes_an_amount_on_is_named_and_who_pays_back_is_not(tmp_path: Pat
     found = alerts.filter(decided_by="cycle")
     assert found["account"].to_list() == ["P3", "P4"]
     assert found["amount"].to_list() == [4900.0, 4850.0]
-    sentence = "P3 sent 4,900 EUR on to P4, 6 hours after it received 4,950 EUR; 2 accounts in a row passed such an "
-    assert f"{sentence}amount on since 2023-12-25 00:00:00. It sent at most" in found["reason"][0]
+    sentence = "P3 sent 4,900 EUR on to P4, 6 hours after it received 4,950 EUR; such an amount was "
+    assert f"{sentence}passed on 2 times in a row since 2023-12-25 00:00:00. It sent at most" in found["reason"][0]
     assert found["reason"][0].endswith("in each block of 4 days from 2023-11-15 00:00:00 to 2023-12-21 00:00:00.")
     days = (pl.col("time").dt.epoch("s") - START) // 86400  # the alert is in the block from day 40 on
     sums = rows.filter(pl.col("source") == "P3", days < 36).group_by(days // 4).agg(pl.col("amount").sum())

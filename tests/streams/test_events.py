@@ -353,3 +353,15 @@ def test_where_times_are_dates_a_tick_is_a_minute_also_in_windows_of_events() ->
     assert window.ticks(moments, 0, dated=False).tolist() == [0, 1, 2, 3, 4]
     hour = parse_window("1h")
     np.testing.assert_array_equal(hour.ticks(moments, 0, dated=True), hour.number(moments, 0, hour.n_ticks))
+
+
+def test_a_row_without_a_time_of_day_is_left_out_and_one_that_is_none_is_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    columns = {"from": ["a", "b", "c"], "to": ["x", "y", "z"], "date": ["2024-05-01"] * 3}
+    assert read_events(pl.DataFrame(columns | {"time": ["23:15", None, "00:30"]}), Columns()).height == 2
+    assert "Left out 1 row without a time in column 'date' or 'time'." in caplog.messages
+    frame = pl.DataFrame(columns)[[0] * 200 + [1]]
+    clocks = pl.Series("time", ["23:15"] * 200 + ["25:70"])
+    assert read_events(frame.with_columns(clocks), Columns()).height == 200
+    assert any("'25:70'" in each for each in caplog.messages)

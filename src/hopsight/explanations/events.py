@@ -277,7 +277,8 @@ def _amount(facts: AmountFacts, names: Any, calendar: Calendar) -> tuple[str, st
         limit, range_ = money(facts.limit, currency=facts.currency), money(facts.smallest, facts.largest)
         what = plural(facts.n_near, "amount")
         lie = "lies" if facts.n_near == 1 else "lie"
-        more = f", and {facts.n_regular:,} more that recur between the same two" if facts.n_regular else ""
+        whom = "to partners that it has" if facts.near_direction == "sent" else "from partners that it has"
+        more = f", besides {facts.n_regular:,} {whom} known for two weeks" if facts.n_regular else ""
         sentences.append(f"{what} it {facts.near_direction} {lie} just below {limit} ({range_}){more}.")
         shorts.append(f"{what} {facts.near_direction} just below {limit}")
     if facts.value is not None and facts.usual is not None and facts.partner is not None:

@@ -65,6 +65,8 @@ MOST_KNOWN = 0.5  # share of the values of a column that are ids of the node tab
 SAME = 1.05  # pairs of values for each value of two columns that are two names of the same nodes
 SHARED = 0.3  # of the values of two columns of text, if they name the same nodes
 MOST_LOOKED_AT = 20  # columns whose values are looked at
+MOST_OTHERS, MOST_SHOWN = 8, 4  # columns of a message, and values of each
+LOOKED_AT = 10_000  # rows that tell whether dates are those of events
 HARDLY_REPEATED = 0.9  # share of different values among the rows of a column that numbers them
 Sample = Callable[..., "pl.DataFrame"]  # of Table.sample
 
@@ -422,7 +424,7 @@ class EdgeColumns:
             )
             notice(f"{what}: {said}.", notices)
         for name, words in self.categories.items():
-            known = rules.filled(words)
+            known = words.drop_nulls()  # "-" is no empty cell beside "+"
             values = known.unique(maintain_order=True).to_list()
             sides = ways(values)
             if (
@@ -437,6 +439,22 @@ class EdgeColumns:
             self._notice_no_amount(given, notices)
         else:
             self._notice_currencies(self.amount, notices)
+        roles_of = {self.weight, self.time, self.amount, *([] if self.amount is None else [self.currency])}
+        if others := [name for name in (*self.categories, *self.numbers, *self.times) if name not in roles_of]:
+            shown = ", ".join(map(self._shown, others[:MOST_OTHERS]))
+            more = f" and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
+            notice(f"Other columns describe edges: {shown}{more}.", notices)
+
+    def _shown(self, name: str) -> str:
+        """Return what a column holds, as words that tell somebody who knows it whether it was understood."""
+        if name in self.times:
+            return f"{name!r} (times)"
+        column = self.categories[name] if name in self.categories else self.numbers[name]
+        values = column.drop_nulls().unique().sort().to_list()
+        if len(values) > MOST_SHOWN:
+            return f"{name!r} ({'numbers' if name in self.numbers else f'{len(values)} words'})"
+        words = [shortened(value) if name in self.categories else f"{value:g}" for value in values]
+        return f"{name!r} ({', '.join([*words, *(['empty'] if column.null_count() else [])])})"
 
     def _notice_no_amount(self, given: Collection[str | None], notices: list[str] | None) -> None:
         """Say why a column that is called like an amount is none, or which other column may be the weight."""
@@ -531,8 +549,9 @@ def edge_columns(
         elif name not in named and not _is_left_out(column, notices):
             _sort_in(column, found, notices)
     if clock is not None and time is not None and time in found.dated:
-        found.times[time] += seconds_of_day(frame[clock], notices).fill_null(0.0)
-        notice(f"Added the time of day in column {clock!r} to the date in column {time!r}.", notices)
+        since_midnight = seconds_of_day(frame[clock], notices)
+        notice_clock(time, clock, int((since_midnight.is_null() & found.times[time].is_not_null()).sum()), notices)
+        found.times[time] += since_midnight
     if time is not None and time in found.times:
         found.times[time] = _without_far_times(found, frame[time], notices)
     if time is None and (parts := date_parts(names)):
@@ -571,13 +590,29 @@ def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     dated = [name for name in moments if rules.is_time(frame[name])]
     whole = [name for name in names if name not in date_parts(names)]
     numeric = {name: figures for name in whole if (figures := _figures(frame[name])) is not None}
-    dated = sorted(dated, key=lambda name: LATER.search(name.lower()) is not None)  # of an account, or not yet
+    of_events = [name for name in dated if not _is_of_another(frame, name)] if len(dated) > 1 else dated
+    dated = sorted(of_events or dated, key=lambda name: LATER.search(name.lower()) is not None)  # not yet, or long ago
     dated = [
         name for name in dated if frame[name].n_unique() > 1 and _without_placeholder(frame[name]) is None
     ] or dated
     sure = [name for name, figures in numeric.items() if _is_unix_time(figures)]
     named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(sure, TIME_NAMES)
     return named or first_known([*numeric], TIME_NAMES) or next(iter(sure), None)
+
+
+def _is_of_another(frame: pl.DataFrame, name: str) -> bool:
+    """Return whether each text of some column goes with one date, as an account does with when it was opened."""
+    rows = frame.head(LOOKED_AT)
+    for other in rows.select(pl.selectors.string()):
+        n_values = other.n_unique()
+        if (
+            other.name != name
+            and 1 < 2 * n_values <= rows.height
+            and not (is_event_name(other.name) or rules.is_time(other))
+            and pl.DataFrame({"one": other, "date": rows[name]}).n_unique() == n_values
+        ):
+            return rows[name].n_unique() > 1
+    return False
 
 
 def _figures(column: pl.Series) -> pl.Series | None:
@@ -644,9 +679,18 @@ def find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | No
     if not _are_days(frame[date]):
         return None
     others = [frame[name] for name in names if name != date and not LASTING.search(name.lower())]
+    others = [each for each in others if 2 * each.null_count() <= len(each)]
     clocks = [each.name for each in others if _are_times_of_day(each)]
     called = [name for name in clocks if CLOCK.search(name.lower())]
     return min(called, key=lambda name: len(words_of(name)), default=next(iter(clocks), None))
+
+
+def notice_clock(date: str, clock: str, n_lacking: int, notices: list[str] | None) -> None:
+    """Say that times of day were added to dates, and how many rows lack one: when on that day is unknown."""
+    lack = (
+        f"; {plural(n_lacking, 'row')} without one {'has' if n_lacking == 1 else 'have'} no time" if n_lacking else ""
+    )
+    notice(f"Added the time of day in column {clock!r} to the date in column {date!r}{lack}.", notices)
 
 
 def _are_days(days: pl.Series) -> bool:

@@ -21,7 +21,16 @@ from hopsight.io import rules
 from hopsight.io.ids import UNKNOWN
 from hopsight.io.notices import notice
 from hopsight.io.rules import LEAST_ROWS, MAX_CATEGORIES, MISSING_CATEGORY, OTHER_CATEGORY, is_row_id, is_time
-from hopsight.io.vocabulary import TYPE_NAMES, UNLABELED, first_known, is_code_name, is_name_name, is_row_id_name
+from hopsight.io.vocabulary import (
+    ANOMALOUS,
+    NORMAL,
+    TYPE_NAMES,
+    UNLABELED,
+    first_known,
+    is_code_name,
+    is_name_name,
+    is_row_id_name,
+)
 from hopsight.system.lazy_polars import pl
 
 SPARSE_BELOW = 0.1  # share of nonzero cells below which a large matrix is kept sparse
@@ -29,7 +38,7 @@ SPARSE_CELLS = 1_000_000
 MOST_SHARED = 0.2  # share of rows with the value of another in a column that says who belongs together
 MOST_LISTED = 5  # columns that one notice names
 NO_ATTRIBUTES = "there is no attribute column; every node needs at least one number or category"
-LABELS = {"false": 0, "true": 1, "no": 0, "yes": 1, "0": 0, "1": 1, "0.0": 0, "1.0": 1}
+LABELS = dict.fromkeys(NORMAL, 0) | dict.fromkeys(ANOMALOUS, 1) | {"0.0": 0, "1.0": 1}
 LABELS |= {"-1": -1, "-1.0": -1} | dict.fromkeys(UNLABELED, -1)
 KINDS = {"false": 0, "true": 1, "no": 0, "yes": 1} | {f"{kind}{end}": kind for kind in range(4) for end in ("", ".0")}
 
@@ -313,7 +322,7 @@ def read_flags(column: pl.Series, flags: Mapping[str, int] = LABELS) -> NDArray[
     >>> read_flags(pl.Series("fraud", ["true", "False", "1", "0", "-1"])).tolist()
     [1, 0, 1, 0, -1]
     """
-    labels = "0 or 1 (or true or false, yes or no), or -1, blank or unknown for an unlabeled node"
+    labels = "0 or 1 (or words such as yes and no, or fraud and ok), or -1, blank or unknown for an unlabeled node"
     words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
     words = words.fill_null("") if "" in flags else words
     wrong = ~words.is_in(list(flags)).fill_null(False)

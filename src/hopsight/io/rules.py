@@ -887,10 +887,12 @@ def leaves_out_void(column: pl.Series, ignore: Sequence[str], notices: list[str]
         return False
     notice_void(void, notices)
     if not rows_ignored(ignore, [column.name]):
-        counts = in_one_case(filled(column.filter(~are_void(column)).str.strip_chars()), []).value_counts()
-        counts = counts.sort("count", column.name, descending=[True, False])
-        if 2 <= counts.height <= MOST_STATUSES and counts["count"][0] > 1:
+        others = column.filter(~are_void(column)).str.strip_chars()
+        counts = in_one_case(filled(others), []).value_counts().sort("count", column.name, descending=[True, False])
+        n_blank = len(others) - int(counts["count"].sum())
+        if 2 <= counts.height + (n_blank > 0) <= MOST_STATUSES and max([n_blank, *counts["count"].to_list()]) > 1:
             said = [f"{shortened(word)}: {count:,}" for word, count in counts.head(SHOWN_STATUSES).rows()]
+            said += [f"empty: {n_blank:,}"] if n_blank else []
             listed = ", ".join([*said, *(["…"] if counts.height > SHOWN_STATUSES else [])])
             advice = f"pass {option('ignore', [f'{column.name}={counts[column.name][-1]}'])}, for example"
             which = f"count whatever their {column.name} is" if not len(void) else f"of any other {column.name} count"

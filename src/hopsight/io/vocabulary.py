@@ -52,7 +52,11 @@ MONEY = {
     "částka", "összeg", "beløp", "määrä", "sumă", "iznos", "jumlah", "tiền", "dmbtr", "сумма", "сума", "ποσό", "סכום",
     "المبلغ", "จำนวนเงิน", "राशि", "金额", "金額", "금액",
 }  # fmt: skip
-SECONDARY = {"fee", "fees", "tax", "vat", "charge", "commission", "discount", "original", "balance", "tip"}
+SECONDARY = re.compile(  # an amount beside the one that was paid, and a price that is paid several times
+    r"(^|_)(fees?|tax(es)?|vat|charges?|discount|original|balance|tip|unit|net|gas|iva|btw|ht)(_|$)|price|preis|prix"
+    r"|precio|prezzo|preço|commissi|provision|gebühr|steuer|ursprung|rabatt|frais|taxe|comisi|impuest|tarifa|taxa|impost"
+    r"|kosten|prowiz|podat|комисси|налог|цена|手数料|税|単価|手续费"
+)
 CURRENCY_WORDS = {
     "currency",
     "symbol",
@@ -129,6 +133,9 @@ END_WORDS = (  # words by which two names differ
     ("nadawca", "odbiorca"), ("zleceniodawca", "odbiorca"), ("avsändare", "mottagare"), ("betalare", "mottagare"),
     ("maksaja", "saaja"), ("lähettäjä", "vastaanottaja"), ("pengirim", "penerima"), ("odesílatel", "příjemce"),
     ("plátce", "příjemce"), ("afsender", "modtager"), ("avsender", "mottaker"), ("feladó", "címzett"),
+    ("émetteur", "bénéficiaire"), ("ordre", "bénéficiaire"), ("cargo", "abono"), ("fra", "til"), ("från", "till"),
+    ("nadawcy", "odbiorcy"), ("zleceniodawcy", "odbiorcy"), ("платник", "отримувач"), ("送金者", "受取人"),
+    ("المرسل", "المستلم"), ("发送", "接收"), ("출금", "입금"),
     ("送金元", "送金先"), ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
 )  # fmt: skip
 ALONE = {"a", "b", "debit", "credit"}  # of them, words that mean an end only beside another word
@@ -189,13 +196,16 @@ LEFT = {  # an account: words for the way that money went, in two sets
     "debit", "debet", "dbit", "dr", "d", "s", "o", "-", "soll", "ausgang", "zahlungsausgang", "belastung",
     "lastschrift", "débit", "sortie", "débito", "debito", "debe", "cargo", "gasto", "egreso", "salida", "saída", "dare",
     "uscita", "af", "obciążenie", "wn", "borç", "utgift", "ud", "wychodzący", "wychodząca", "дебет", "расход", "支出",
-    "支付", "转出", "借", "支",
+    "支付", "转出", "借", "支", "ausgehend", "aus", "auszahlung", "исходящий", "списание", "sortant", "saliente",
+    "wychodzące", "utgående", "giden", "出金", "출금", "主叫", "mo", "outward", "payout", "buy",
 }  # fmt: skip
 REACHED = {
     "in", "incoming", "inbound", "inflow", "payment_in", "receive", "received", "receipt", "deposit", "credit",
     "kredit", "crdt", "cr", "c", "k", "h", "i", "+", "haben", "eingang", "zahlungseingang", "gutschrift", "crédit",
     "entrée", "crédito", "credito", "haber", "abono", "ingreso", "entrada", "avere", "entrata", "bij", "przychodzący",
     "przychodząca", "uznanie", "ma", "alacak", "inkomst", "ind", "кредит", "приход", "收入", "收款", "转入", "贷", "收",
+    "eingehend", "ein", "einzahlung", "входящий", "зачисление", "entrant", "entrante", "przychodzące", "inkommande",
+    "gelen", "入金", "입금", "被叫", "mt", "inward", "payin", "sell",
 }  # fmt: skip
 ANOMALOUS = frozenset(
     ("anomalous", "anomaly", "1", "true", "yes", "y", "fraud", "fraudulent", "bad", "suspicious", "positive", "illicit",
@@ -262,8 +272,13 @@ def normalized_name(name: str) -> str:
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a column name, in lower case."""
-    return normalized_name(name).split("_")
+    """Return the words of a column name, in lower case.
+
+    >>> words_of("Value_IN(ETH)"), words_of("#")
+    (['value', 'in', 'eth'], ['#'])
+    """
+    known = normalized_name(name)
+    return [word for word in re.split(r"[_()\[\]/]+", known) if word] or [known]
 
 
 def first_known(names: Sequence[str], known: Sequence[str]) -> str | None:
@@ -394,7 +409,7 @@ def is_money_name(name: str) -> bool:
 
 def is_secondary_name(name: str) -> bool:
     """Return whether amounts are those of a fee or the like."""
-    return not SECONDARY.isdisjoint(words_of(name))
+    return SECONDARY.search("_".join(words_of(name))) is not None
 
 
 def is_measure_name(name: str) -> bool:

@@ -306,7 +306,7 @@ def chain_reason(row: Mapping[str, Any], wording: Wording) -> str:
         most = f" It sent {at_most}."
     return (
         f"{row['source']} sent {sent} on to {row['target']}{later} it received {received}; "
-        f"{plural(int(values[said.N_LINKS]), 'account')} in a row passed such an amount on since "
+        f"such an amount was passed on {plural(int(values[said.N_LINKS]), 'time')} in a row since "
         f"{wording.moment(values[said.CHAIN_BEGAN])}.{most}"
     )
 

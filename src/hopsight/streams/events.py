@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, option, plural, shortened
 from hopsight.io import ids
-from hopsight.io.edges import edge_columns, find_clock, find_ends, find_time, seconds_of_day, state_ends
+from hopsight.io.edges import edge_columns, find_clock, find_ends, find_time, notice_clock, seconds_of_day, state_ends
 from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column, read_flags
 from hopsight.io.notices import notice
@@ -30,6 +30,7 @@ from hopsight.io.rules import (
     is_filled,
     leaves_out_void,
     notice_ignored,
+    notice_offsets,
     notice_void,
     notice_written,
     rows_ignored,
@@ -89,6 +90,7 @@ class Columns:
     of_nodes: Sequence[str] = ()  # columns of the node table, which options may name as well
     clock: str | None = None  # the column of times of day beside days without them
     number: str | None = None  # the column that numbers events
+    known: Sequence[str] | None = None  # the columns of the first file
     node_id: str | None = None  # the column of the node table with the ids of the events
     encoding: str | None = None  # of text files that are not UTF-8
 
@@ -289,7 +291,7 @@ def _find(table: Table, columns: Columns) -> Columns:
     given = (columns.source, columns.target)
     columns = replace(columns, source=source, target=target)
     if columns.times is not None:
-        return columns
+        return _with_new_columns(table, columns)
     assert columns.time is not None
     state_ends((source, target), given, None)
     if unused := [name for name in table.names if name not in {*columns.names, *columns.ignore, *columns.void}]:
@@ -300,7 +302,29 @@ def _find(table: Table, columns: Columns) -> Columns:
         shown = f"{'%Y-%m-%d' if shown == ISO else shown} %H:%M"
     amounts = PLAIN if columns.amount is None else _amount_form(table, columns.amount)
     number = next((name for name in names if is_row_id_name(name) and name not in (source, target)), None)
-    return replace(columns, times=form, shown=shown, amounts=amounts, number=number)
+    return replace(columns, times=form, shown=shown, amounts=amounts, number=number, known=tuple(table.names))
+
+
+def _with_new_columns(table: Table, columns: Columns) -> Columns:
+    """Return the columns of a later file; those that the first did not have are not used, but for a status."""
+    assert columns.time is not None
+    notice_offsets(table.read([columns.time], text=())[columns.time], None)
+    before = table.names if columns.known is None else columns.known  # of a stream of an older version
+    new = [name for name in table.names if name not in {*before, *columns.ignore}]
+    void = _void(table, columns, new)
+    if unused := [name for name in new if name not in void]:
+        notice(f"Not used, as the first file of the stream did not have it: {_listed(unused)}.", None)
+    return replace(columns, void=(*columns.void, *void))
+
+
+def _void(table: Table, columns: Columns, names: Sequence[str]) -> list[str]:
+    """Return the columns of a status by which rows are left out: what is rare need not be among the first rows."""
+    compared, found = {name for name, _ in rows_ignored(columns.ignore, table.names).values()}, []
+    for name in filter(is_status_name, names):
+        read = [*dict.fromkeys([name, *compared])]
+        status = without_ignored(table.read(read, text=[name]), columns.ignore, {})[name]
+        found += [name] if leaves_out_void(status, columns.ignore, None) else []
+    return found
 
 
 def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns:
@@ -314,7 +338,7 @@ def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns
         raise Refusal("time_column", f"is needed: no column looks like the time of an event, of {_listed(names)}")
     clock = find_clock(frame, names, time) if frame.height else None
     if clock is not None:
-        notice(f"Added the time of day in column {clock!r} to the date in column {time!r}.", None)
+        notice_clock(time, clock, 0, None)
     weight = first_known(frame.columns, WEIGHT_NAMES)
     money = [
         name
@@ -324,12 +348,7 @@ def _recognized(table: Table, columns: Columns, names: Sequence[str]) -> Columns
     found = replace(edge_columns(frame, money, category=columns.category, notices=[]), time=time)
     amount = columns.amount or found.amount
     currency = None if amount is None else found.currency
-    compared = {name for name, _ in rows_ignored(columns.ignore, table.names).values()}
-    void = []
-    for name in filter(is_status_name, names):  # what is rare need not be among the first rows
-        read = [*dict.fromkeys([name, *compared])]
-        status = without_ignored(table.read(read, text=[name]), columns.ignore, {})[name]
-        void += [name] if leaves_out_void(status, columns.ignore, None) else []
+    void = _void(table, columns, names)
     unit = "" if amount is None else found.units.get(amount) or currency_in(amount) or ""
     return replace(columns, time=time, clock=clock, amount=amount, currency=currency, unit=unit, void=void)
 
@@ -401,7 +420,8 @@ def _in_time(
     far = parts.filter(~inside).select("row", pl.col("time").cast(pl.String)).sort("row").collect()
     empty = n_rows - middle["size"]
     if empty:
-        notice(f"Left out {plural(empty, 'row')} without a time in column {columns.time!r}.", None)
+        either = f"{columns.time!r}{'' if columns.clock is None else f' or {columns.clock!r}'}"
+        notice(f"Left out {plural(empty, 'row')} without a time in column {either}.", None)
     if far.height:
         row, time = far.row(0)
         notice(
@@ -439,7 +459,7 @@ def _blocks(table: Table, columns: Columns, continues: bool) -> Iterator[tuple[p
 
     If the table ``continues`` a stream, an earlier one has decided how times and amounts are written.
     """
-    first, lacking, wrong = 0, list[int](), {"time": _Wrong(), "number": _Wrong()}
+    first, lacking, wrong = 0, list[int](), {"time": _Wrong(), "time of day": _Wrong(), "number": _Wrong()}
     names = columns.names + [name for name in table.names if name == columns.number]
     names += [name for name, _ in rows_ignored(columns.ignore, table.names).values()]
     void = {name: list[pl.Series]() for name in columns.void if name in table.names}
@@ -515,9 +535,10 @@ def _event_rows(
     wrong["time"].count(frame[columns.time], seconds, frame[ROW])
     time = frame[columns.time].alias("time")
     if columns.clock is not None:
-        seconds += seconds_of_day(frame[columns.clock], []).fill_null(0.0)
-        clock = frame[columns.clock].cast(pl.String)
-        time = time.cast(pl.String) + (" " + clock).fill_null("")
+        since_midnight = seconds_of_day(frame[columns.clock], [])
+        wrong["time of day"].count(frame[columns.clock].cast(pl.String), since_midnight, frame[ROW])
+        seconds += since_midnight
+        time = time.cast(pl.String) + (" " + frame[columns.clock].cast(pl.String)).fill_null("")
     if columns.amount is not None:
         amount = _numbers(frame[columns.amount], columns.amounts)
         wrong["number"].count(frame[columns.amount], amount, frame[ROW])
