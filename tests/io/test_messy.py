@@ -165,10 +165,11 @@ def test_the_order_of_rows_does_not_choose_the_ends(tmp_path: Path) -> None:
     assert said == ["Read edges from column 'k1' to column 'k3'."] * 3
 
 
-def test_a_header_below_and_currencies_in_other_letters(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_header_below_and_currencies_in_other_letters(mark: str, tmp_path: Path) -> None:
     row = "{a},{b},{i}.5,2024-03-{day:02},"
     rows = [row.format(a=a, b=b, i=i, day=i + 1) + ("EUR", "eur", "€")[i % 3] for i, (a, b) in enumerate(PAIRS)]
-    header = "from,to,amount,day,currency"
+    header = f"{mark}from,to,amount,day,currency"
     (tmp_path / "a.csv").write_text("\n".join([header, *rows[:6], header, *rows[6:]]))
     graph, notices = loaded(tmp_path / "a.csv")
     assert graph.node_ids.tolist() == PEOPLE

@@ -96,8 +96,12 @@ def test_a_status_counts_as_in_the_earlier_table(tmp_path: Path) -> None:
 )
 def test_only_remarks_are_left_out_among_rows(above: list[str], comments: list[str], tmp_path: Path) -> None:
     lines = rows(["x"])
-    graph, _ = written(tmp_path / "a.csv", *above, "from,to,amount,place", *lines[:6], *comments, *lines[6:])
+    graph, notices = written(tmp_path / "a.csv", *above, "from,to,amount,place", *lines[:6], *comments, *lines[6:])
     assert graph.n_edges == 12
+    said = [
+        f"Left out the lines of a.csv that begin with '#', such as {each!r}: these are comments." for each in comments
+    ]
+    assert [each for each in notices if "comments" in each] == said
 
 
 def test_ids_that_begin_with_a_hash_are_rows(tmp_path: Path) -> None:
@@ -234,3 +238,10 @@ def test_labels_are_read_in_words(yes: str, no: str, tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("from,to\n" + "".join(f"{a},{b}\n" for a, b in PAIRS))
     graph = load(str(tmp_path / "edges.csv"), str(tmp_path / "nodes.csv"), label="bad", notices=[])
     assert graph.labels is not None and graph.labels.tolist() == [int(name == "cy") for name in graph.node_ids]
+
+
+def test_rows_that_an_open_quotation_mark_swallows_are_counted(tmp_path: Path) -> None:
+    memos = ["x", '"see above', "y", 'as agreed"', "x", "y"] * 2
+    graph, notices = written(tmp_path / "a.csv", "from,to,amount,memo", *rows(memos))
+    said = "4 lines of a.csv begin within quotation marks and belong to the row above: a quotation mark in a cell must "
+    assert f"{said}be doubled." in notices and graph.n_edges == 8

@@ -59,7 +59,8 @@ def with_ids(
     as where two exports were joined. Ids in a table of ``ours`` are exact.
     """
     if not ours and all(kind == pl.String for name, kind in frame.schema.items() if name != ROW):
-        is_name = (pl.col(name).str.strip_chars() == name.strip() for name in frame.columns if name != ROW)
+        cells = ((name, pl.col(name).str.strip_prefix("\ufeff").str.strip_chars()) for name in frame.columns)
+        is_name = (cell == name.strip() for name, cell in cells if name != ROW)
         again = frame.select(pl.all_horizontal(is_name)).to_series().fill_null(False)
         if again.any():
             n_rows, first = int(again.sum()), _number(frame, again)

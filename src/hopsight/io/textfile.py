@@ -13,6 +13,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hopsight.checks import plural, shortened
 from hopsight.io.notices import notice
 from hopsight.io.sources import TABLE_SUFFIXES, ZLIB, Address, check_filled, check_loaded, kind_of, reading, unpacked
@@ -120,13 +122,16 @@ def open_text(
     a notice.
     """
     content, found = _content(path, encoding, notices)
-    start = _start(path, content).decode(errors="replace").removeprefix("\ufeff")
+    start = _start_text(path, content)
     whole = list(io.StringIO(start, newline=""))
     if _ESCAPED.search(start):
         content = (path.read_bytes() if content is None else content).replace(b'\\"', b'""')
-        whole = list(io.StringIO(_start(path, content).decode(errors="replace").removeprefix("\ufeff"), newline=""))
+        whole = list(io.StringIO(_start_text(path, content), newline=""))
     n_above, remarks, comment = _remarks(whole)
     lines = [line for line in whole[n_above:] if line.strip() and not (comment and line.startswith(comment))]
+    if comment and (aside := next((line for line in whole[n_above:] if line.startswith(comment)), None)):
+        those = f"Left out the lines of {path.name} that begin with {comment.strip()!r}"
+        notice(f"{those}, such as {shortened(aside.strip())}: these are comments.", notices)
     if not lines:
         raise ValueError("it has no rows")
     if lines[0].lstrip().lower().startswith(("<!doctype html", "<html")):
@@ -195,7 +200,12 @@ def text_content(path: Path, encoding: str | None = None, notices: list[str] | N
 
 def _content(path: Path, encoding: str | None, notices: list[str] | None) -> tuple[bytes | None, str]:
     """Return what :func:`text_content` does, and the encoding of the file."""
-    content, found, fits, line_ends = _scanned(path, encoding)
+    content, found, fits, line_ends, n_inside = _scanned(path, encoding)
+    if n_inside:
+        is_one = n_inside == 1
+        those = f"{plural(n_inside, 'line')} of {path.name} {'begins' if is_one else 'begin'} within quotation marks"
+        belong = f"{'belongs' if is_one else 'belong'} to the row above"
+        notice(f"{those} and {belong}: a quotation mark in a cell must be doubled.", notices)
     if not fits and encoding is None and found == "utf-8":
         found = _codepage(path.read_bytes() if content is None else content)
         advice = f"if letters look wrong, {_name_encoding(path, found)}"
@@ -218,15 +228,15 @@ def with_encoding(place: Any, encoding: str | None = None) -> Any:
     if not is_table or kind_of(place) != "text":
         return place
     with reading(place):
-        content, found, fits, _ = _scanned(place, None)
+        content, found, fits, *_ = _scanned(place, None)
         if fits or found != "utf-8":
             return place
         named = encoding or _codepage(place.read_bytes() if content is None else content)
     return Address(f"{place}?encoding={named}", "text", (place,), {"encoding": named})
 
 
-def _scanned(path: Path, encoding: str | None) -> tuple[bytes | None, str, bool, str]:
-    """Return what a compressed file holds, the encoding to try, whether the text has it, and its line end."""
+def _scanned(path: Path, encoding: str | None) -> tuple[bytes | None, str, bool, str, int]:
+    """Return what a compressed file holds, the encoding to try, and what :func:`_scan` does."""
     content = unpacked(path)
     with io.BytesIO(content) if content is not None else path.open("rb") as file:
         start = file.read(4)
@@ -267,8 +277,8 @@ def _decoded(content: bytes, encoding: str) -> str:
         return content.decode("latin-1")
 
 
-def _scan(file: Any, encoding: str) -> tuple[bool, str]:
-    """Return whether a file can be decoded, and its line end if that is not the usual one; refuse binary files."""
+def _scan(file: Any, encoding: str) -> tuple[bool, str, int]:
+    """Return whether a file can be decoded, its line end, and how many are within quotes; refuse binary files."""
     try:
         with suppress(UnicodeError):
             b"a".decode(encoding)  # refuses codecs that are not encodings, such as zip
@@ -276,13 +286,18 @@ def _scan(file: Any, encoding: str) -> tuple[bool, str]:
     except LookupError:
         raise ValueError(f"there is no encoding {encoding!r}; try utf-8, cp1252, utf-16 or shift_jis") from None
     newline = carriage = False
-    fits, is_utf_8 = True, encoding.startswith("utf-8")
+    fits, is_utf_8, is_open, n_inside = True, encoding.startswith("utf-8"), False, 0
     while piece := file.read(_PIECE):
         if not newline and is_utf_8 and _is_binary(piece[:SAMPLE]):
             code = "utf-16be" if piece[:1] == b"\0" else "utf-16le"
             raise ValueError(f"it is not a text table: it has NUL bytes; if it is UTF-16, append '?encoding={code}'")
         newline |= b"\n" in piece
         carriage |= b"\r" in piece
+        if is_open or b'"' in piece:
+            codes = np.frombuffer(piece, dtype=np.uint8)
+            inside = np.logical_xor.accumulate(codes == ord('"')) ^ is_open
+            n_inside += int(np.count_nonzero(inside & (codes == ord("\n"))))
+            is_open = bool(inside[-1])
         if not fits or (is_utf_8 and piece.isascii() and not decoder.getstate()[0]):
             continue
         try:
@@ -295,7 +310,7 @@ def _scan(file: Any, encoding: str) -> tuple[bool, str]:
         decoder.decode(b"", final=True)
     except UnicodeError:
         fits = False
-    return fits, "\r" if carriage and not newline else "\n"
+    return fits, "\r" if carriage and not newline else "\n", n_inside
 
 
 def _is_binary(start: bytes) -> bool:
@@ -303,8 +318,8 @@ def _is_binary(start: bytes) -> bool:
     return b"\0" in start[:4] or start.count(b"\0") > len(start) / 5
 
 
-def _start(path: Path, content: bytes | None) -> bytes:
-    """Return whole lines from the beginning, about SAMPLE bytes of them."""
+def _start_text(path: Path, content: bytes | None) -> str:
+    """Return whole lines from the beginning, about SAMPLE bytes of them; each of two joined files may have a mark."""
     if content is not None:
         file: Any = io.BytesIO(content)
     else:
@@ -314,7 +329,8 @@ def _start(path: Path, content: bytes | None) -> bytes:
         rest = file.readline(LONGEST_LINE)
         if len(rest) == LONGEST_LINE:
             raise ValueError("one of its first lines has more than 16 million characters; it is not a table")
-    return bytes(start + rest)
+    text: str = (start + rest).decode(errors="replace")
+    return text.removeprefix("\ufeff").replace("\n\ufeff", "\n")
 
 
 def _layout(lines: list[str], path: Path) -> tuple[str, int]:
