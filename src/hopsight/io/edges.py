@@ -452,7 +452,7 @@ class EdgeColumns:
         column = self.categories[name] if name in self.categories else self.numbers[name]
         values = column.drop_nulls().unique().sort().to_list()
         if len(values) > MOST_SHOWN:
-            return f"{name!r} ({'numbers' if name in self.numbers else f'{len(values)} words'})"
+            return f"{name!r} ({'numbers' if name in self.numbers else f'{len(values)} categories'})"
         words = [shortened(value) if name in self.categories else f"{value:g}" for value in values]
         return f"{name!r} ({', '.join([*words, *(['empty'] if column.null_count() else [])])})"
 
