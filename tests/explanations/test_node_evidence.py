@@ -107,8 +107,8 @@ def test_activity_is_explained_by_the_expected_number_of_edges(model: Any, town:
     degree = int(town.degrees[2])
     assert reasons.expected_degree is not None and 2 < reasons.expected_degree < 15 < degree
     expected = f"{reasons.expected_degree:.0f}"
-    assert reasons.unusual.startswith(f"Has {degree} neighbors; nodes with similar attributes have about {expected}.")
-    assert reasons.in_short == f"{degree} neighbors; about {expected} would be usual"
+    assert reasons.unusual.startswith(f"Has {degree} connections; nodes with similar attributes have about {expected}.")
+    assert reasons.in_short == f"{degree} connections; about {expected} would be usual"
     stands_out = str(reasons.own_values[0])
     assert f"What stands out in its attributes: {stands_out}" in reasons.unusual
 
@@ -180,7 +180,7 @@ def test_a_part_of_a_fitted_detector_is_enough(model: Any) -> None:
         delattr(part, name)
     reasons = explain(part, "p2", absent=0)
     assert reasons.expected_degree is None
-    assert "neighbors, more than" in reasons.unusual
+    assert "connections, more than" in reasons.unusual
     ring = decided(model, "ring")
     del ring.edge_baseline_
     assert explain(ring, "p2", absent=0).unusual == "Its edges close triangles of nodes that look far apart."

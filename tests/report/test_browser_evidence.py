@@ -112,7 +112,7 @@ def test_after_learning_the_page_shows_probabilities_and_labels_and_no_number_br
     assert page.locator(".suspects .why").all_inner_texts()[0].startswith("labeled anomalous; ")
     assert page.locator("#chosen .badge").all_inner_texts() == ["flagged", "labeled anomalous"]
     panel = " ".join(page.locator("#node .values").inner_text().split())
-    assert panel.startswith("Probability 91% flagged from 87.6% Rank 1 of 79 Neighbors ")
+    assert panel.startswith("Probability 91% flagged from 87.6% Rank 1 of 79 Connections ")
     assert "Ranks 1 of 79 (flagged)." in page.locator("#node").inner_text()
     assert "For any other" not in page.locator("#most-anomalous-nodes").inner_text()  # all are here
     for part in ("#node", "#most-anomalous-nodes", "#probabilities"):

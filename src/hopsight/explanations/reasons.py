@@ -37,7 +37,7 @@ MEANINGS = {
     "misfit": "its neighbors look far away",
     "ring": "its edges close triangles of nodes that look far apart",
     "outlier": "its own attributes are unusual",
-    "activity": "its number of neighbors is unusual for its attributes",
+    "activity": "its number of connections is unusual for its attributes",
     "lockstep": "it is densely tied to nodes just like it",
     "relations": "it has more of something than other nodes of its type",
     "sharing": "it shares what few nodes share",
@@ -395,10 +395,10 @@ class Explanation(Readable):
         if kind == "outlier":
             return telling(self.own_values, 1)[0].in_short if self.own_values else MEANINGS[kind]
         if kind == "activity" and self.expected_degree is None:
-            return f"{plural(self.degree, 'neighbor')}, more than {percent(self.degree_percentile)} of nodes"
+            return f"{plural(self.degree, 'connection')}, more than {percent(self.degree_percentile)} of nodes"
         if kind == "activity" and self.expected_degree is not None:
-            usual = usual_neighbors(self.expected_degree, self.n_nodes)
-            return f"{plural(self._n_made, 'neighbor')}; {usual} would be usual"
+            usual = usual_connections(self.expected_degree, self.n_nodes)
+            return f"{plural(self._n_made, 'connection')}; {usual} would be usual"
         if kind in ("ring", "lockstep") and self.companions is not None and self.companions.nodes:
             names = [printable(node) for node in self.companions.nodes[:2]]
             more = ["others"] if len(self.companions.nodes) > 2 else []
@@ -473,15 +473,15 @@ class Explanation(Readable):
         yield self.summary
         if self.method is not None and self.flagged_from is None:
             yield f"The {self.detector} score measures {self.method}."
-        neighbors = f"{plural(self.degree, 'neighbor')}, more than {percent(self.degree_percentile)} of nodes"
+        connections = f"{plural(self.degree, 'connection')}, more than {percent(self.degree_percentile)} of nodes"
         if self.flagged_from is None or self.probability is None:
-            yield f"Score {number(self.score)} (flagged above {number(self.threshold)}); {neighbors}."
+            yield f"Score {number(self.score)} (flagged above {number(self.threshold)}); {connections}."
         else:
             own = chance(self.probability)
             if abs(self.probability - self.flagged_from) < 0.01:  # rounded to the side of the threshold that it is on
                 toward = math.ceil if self.flagged else math.floor
                 own = f"{toward(1000 * self.probability) / 10:.1f}%"
-            yield f"Probability {own} (flagged from {self.flagged_from:.1%}); {neighbors}."
+            yield f"Probability {own} (flagged from {self.flagged_from:.1%}); {connections}."
         if self.evidence:
             shown = [each for each in self.evidence if each.strength >= NOTICEABLE or each.kind == self.decided_by]
             shown.sort(key=lambda each: -each.weight * each.strength * each.counts)
@@ -712,7 +712,7 @@ def outlier_sentence(values: Sequence[OwnValue]) -> str:
 
 
 def standing_out(values: Sequence[OwnValue]) -> str:
-    """Say which of a node's own values are the most unusual, where its number of neighbors decided.
+    """Say which of a node's own values are the most unusual, where its number of connections decided.
 
     >>> standing_out([OwnValue("in-degree, log", 5.6, 99.6, 0.0)]), standing_out([OwnValue("age", 3.0, 0.0, 98.0)])
     ('', 'What stands out in its attributes: age 3: lower than for 98% of nodes.')
@@ -746,23 +746,23 @@ def _one_per_column(items: Sequence[Named], most: int, replaces: Callable[[Named
 
 
 def activity_sentence(degree: int, expected: float | None, degree_percentile: float, n_nodes: int) -> str:
-    """Compare a node's number of neighbors with that of nodes with similar attributes.
+    """Compare a node's number of connections with that of nodes with similar attributes.
 
     >>> activity_sentence(41, 6.2, 99.0, 1000)
-    'Has 41 neighbors; nodes with similar attributes have about 6.'
+    'Has 41 connections; nodes with similar attributes have about 6.'
     >>> activity_sentence(41, 5000.0, 99.0, 1000)
-    'Has 41 neighbors; nodes with similar attributes have far more.'
+    'Has 41 connections; nodes with similar attributes have far more.'
     """
-    has = f"Has {plural(degree, 'neighbor')}" if degree else "Has no neighbors"
+    has = f"Has {plural(degree, 'connection')}" if degree else "Has no connections"
     if expected is None:
         return f"{has}, more than {percent(degree_percentile)} of nodes."
-    return f"{has}; nodes with similar attributes have {usual_neighbors(expected, n_nodes)}."
+    return f"{has}; nodes with similar attributes have {usual_connections(expected, n_nodes)}."
 
 
-def usual_neighbors(expected: float, n_nodes: int) -> str:
-    """Return how many neighbors are usual for a node with similar attributes.
+def usual_connections(expected: float, n_nodes: int) -> str:
+    """Return how many connections are usual for a node with similar attributes.
 
-    >>> usual_neighbors(6.2, 1000), usual_neighbors(1.26, 1000), usual_neighbors(5000.0, 1000)
+    >>> usual_connections(6.2, 1000), usual_connections(1.26, 1000), usual_connections(5000.0, 1000)
     ('about 6', 'about 1.3', 'far more')
     """
     if expected >= n_nodes:  # no node can have so many: the regression reaches beyond the data

@@ -88,7 +88,7 @@ function values(page, node, reasons) {
   return el("ul", { class: "values" },
     item(same ? `Score (${title(same[0])})` : measure(), level(own), page.probable ? `flagged from ${(100 * page.threshold).toFixed(1)}%` : `flagged above ${score(page.threshold)}`, measure()),
     rank > page.n_ranked ? item("Rank", "–", "not ranked") : item("Rank", whole(rank), `of ${whole(page.n_ranked)}`),
-    item("Neighbors", whole(degree), reasons && `more than ${percent(reasons.degree_percentile)} of nodes`),
+    item("Connections", whole(degree), reasons && `more than ${percent(reasons.degree_percentile)} of nodes`),
     known.filter((value) => value !== same).map(([key, value, percentile, meaning]) =>
       item(title(key), number(value), `${meaning}; ${above(percentile)}`)));
 }
@@ -138,7 +138,7 @@ function neighbors(page, node) {
     hasHops && rows.some((row) => row[3] !== null) && { label: "P(1 hop)", right: true, value: (row) => row[3], text: (row) => chance(row[3]), title: "probability of really being a neighbor" },
     unlike && { label: "Less alike than", right: true, value: (row) => row[4], text: (row) => (row[4] === null ? "–" : percent(row[4])), title: "of edges" },
     { label: measure(), right: true, value: (row) => of(row)[1], text: (row) => level(of(row)[1]), warm: (row) => of(row)[4] },
-    !hasHops && { label: "Neighbors", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
+    !hasHops && { label: "Connections", right: true, value: (row) => of(row)[3], text: (row) => whole(of(row)[3]) },
   ].filter(Boolean);
   return [
     table({ label: "Neighbors", columns, rows, limit: 12, search: rows.length > 12 || rows[0][5] !== undefined ? "Search the neighbors" : null }),
