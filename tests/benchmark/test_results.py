@@ -16,13 +16,13 @@ from hopsight.benchmark.results import (
     COLUMNS,
     Journal,
     comparison_tables,
-    only_run,
     record_rows,
     task_rows,
     write_results,
 )
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import roc_auc
+from hopsight.system.files import LOCK, held
 
 SETTINGS = {
     "n_nodes": 120,
@@ -198,7 +198,7 @@ def test_neither_the_journal_nor_the_lock_is_a_link_or_a_pipe(tmp_path):
     out.mkdir()
     for name, begin in (
         ("cells.jsonl", lambda folder: Journal(folder).read()),
-        (".lock", lambda folder: only_run(folder).__enter__()),
+        (LOCK, lambda folder: held(folder).__enter__()),
     ):
         for make in (lambda path: path.symlink_to(mine), lambda path: path.symlink_to(tmp_path / "new"), os.mkfifo):
             make(out / name)
@@ -209,7 +209,7 @@ def test_neither_the_journal_nor_the_lock_is_a_link_or_a_pipe(tmp_path):
 
 
 def test_a_second_run_into_the_folder_is_refused(tmp_path):
-    with only_run(tmp_path), pytest.raises(ValueError, match="another benchmark"), only_run(tmp_path):
+    with held(tmp_path), pytest.raises(ValueError, match=r"another run .* wait for it or choose"), held(tmp_path):
         pass
-    with only_run(tmp_path):
+    with held(tmp_path):
         pass

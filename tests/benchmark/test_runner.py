@@ -223,7 +223,7 @@ def test_every_detector_runs_on_the_generated_graph(tmp_path):
     assert {entry for entry in statuses(tmp_path) if entry[1] != "ok"} == set()
     assert [table.name for table in result.tables] == ["overview", "details"]
     assert {path.name for path in tmp_path.iterdir()} == {
-        "cells.jsonl", "results.csv", "report.html", ".lock",
+        "cells.jsonl", "results.csv", "report.html",
     }  # fmt: skip
 
 

@@ -15,13 +15,13 @@ import pytest
 from hopsight.io.notices import collected
 from hopsight.runs.folder import (
     CHECKPOINT,
-    LOCK,
     RECORD,
     STAGING,
     claim,
     read_record,
     write_record,
 )
+from hopsight.system.files import LOCK
 
 NAMES = ("scores.csv", "model", RECORD)
 

@@ -7,8 +7,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
@@ -17,7 +16,7 @@ from typing import Any
 from hopsight.benchmark.cells import MEASURES, Plan, canonical_json
 from hopsight.system.arrays import plain
 from hopsight.system.cells import guarded
-from hopsight.system.files import open_own, try_lock, write_whole
+from hopsight.system.files import open_own, write_whole
 
 FILE_NAME = "cells.jsonl"
 SCORE_NAMES = {"ahp": ", AHP", "hav": ", HAV"}
@@ -68,16 +67,6 @@ class Journal:
             elif not line.startswith(b'{"key"'):
                 raise ValueError(f"{self.path}, line {number}: this is not a benchmark record; choose another folder")
         return records
-
-
-@contextmanager
-def only_run(folder: Path) -> Iterator[None]:
-    """Lock the folder for this process, and refuse if another benchmark is writing to it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with open_own(folder / ".lock", "a") as file:
-        if not try_lock(file):
-            raise ValueError(f"another benchmark is writing to {folder}; wait for it or choose another folder")
-        yield
 
 
 def _parsed(line: bytes) -> Record | None:

@@ -14,13 +14,13 @@ from hopsight.benchmark.results import (
     ResultTable,
     Row,
     comparison_tables,
-    only_run,
     task_rows,
     write_results,
 )
 from hopsight.benchmark.suites import Suite
 from hopsight.benchmark.workers import Outcome, WorkerPool
 from hopsight.checks import plural
+from hopsight.system.files import held
 from hopsight.system.lazy_polars import pl
 from hopsight.system.machine import total_memory
 from hopsight.system.threads import check_polars
@@ -100,7 +100,7 @@ def run(
     pool = WorkerPool(function=EXECUTE, n_workers=workers, time_limit=time_limit, memory_limit=memory_limit)
     limits = {"time": time_limit, "memory": memory_limit}
     cells = unique_cells(suite.plan)
-    with only_run(folder):
+    with held(folder):
         journal = Journal(folder)
         records = journal.read()
         _refuse_foreign(folder, records)

@@ -7,19 +7,18 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from hopsight.detectors.registry import CLASSES
 from hopsight.graph import AttributedGraph
 from hopsight.system.arrays import plain
-from hopsight.system.files import checksum, naming, open_own, read_regular, replacing, sync, try_lock
+from hopsight.system.files import checksum, held, naming, read_regular, replacing, sync
 
-LOCK = ".hopsight-lock"
 STAGING = ".hopsight-partial"
 CHECKPOINT = ".hopsight-checkpoint"
 DAMAGED = "-damaged"  # the end of the name of a checkpoint that could not be read
@@ -107,7 +106,7 @@ def claim(folder: Path, names: Sequence[str]) -> Iterator[Claim]:
         If the folder cannot be created or written to.
     """
     created = [path for path in (folder, *folder.parents) if not path.exists()]  # deepest first
-    with _lock(folder, created):
+    with held(folder, created):
         _refuse_foreign(folder, names)
         claimed = Claim(folder, tuple(names))
         before, publishing = claimed.has_checkpoint, (claimed.staging / PUBLISHING).exists()
@@ -131,47 +130,8 @@ def locked(folder: Path) -> Iterator[None]:
     """Lock the folder of a finished run, so that only one process changes it."""
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}")
-    with _lock(folder):
+    with held(folder):
         yield
-
-
-@contextmanager
-def _lock(folder: Path, created: Collection[Path] = ()) -> Iterator[None]:
-    """Lock the folder while the block runs, then remove those of the ``created`` folders that are empty."""
-    handle = _locked_file(folder)
-    try:
-        yield
-    finally:
-        with suppress(PermissionError):  # Windows does not remove an open file
-            (folder / LOCK).unlink(missing_ok=True)
-        handle.close()
-        for path in created:
-            if path.is_dir() and not any(path.iterdir()):
-                path.rmdir()
-
-
-def _locked_file(folder: Path) -> IO[str]:
-    """Lock the folder; the system releases the lock when the process ends, however it ends."""
-    path = folder / LOCK
-    for _ in range(10):
-        if folder.is_file():
-            raise ValueError(f"{folder} is a file: choose a folder")
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = open_own(path, "a+")  # held until the run ends
-        if not try_lock(handle):
-            handle.seek(0)
-            process = handle.read().strip() or "unknown"
-            handle.close()
-            raise ValueError(
-                f"another run (process {process}) is writing to {folder}: wait for it or choose another folder"
-            )
-        if path.exists() and os.path.samestat(os.fstat(handle.fileno()), path.stat()):
-            handle.truncate(0)
-            handle.write(str(os.getpid()))
-            handle.flush()
-            return handle
-        handle.close()  # its owner removed it between our opening and locking it: try again
-    raise OSError(f"cannot lock {folder}")
 
 
 def _refuse_foreign(folder: Path, names: Collection[str]) -> None:

@@ -10,11 +10,12 @@ import secrets
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+LOCK = ".hopsight-lock"
 LEFTOVER = re.compile(r"\..+\.[0-9a-f]{12}\.part")
 YOUNG = 60.0  # seconds
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
@@ -131,6 +132,45 @@ def _remove_leftovers(folder: Path) -> None:
                     old = time.time() - os.fstat(file.fileno()).st_mtime > YOUNG
                     if old and try_lock(file):
                         Path(entry.path).unlink()
+
+
+@contextmanager
+def held(folder: Path, created: Collection[Path] = ()) -> Iterator[None]:
+    """Lock the folder while the block runs, then remove those of the ``created`` folders that are empty."""
+    handle = _locked_file(folder)
+    try:
+        yield
+    finally:
+        with suppress(PermissionError):  # Windows does not remove an open file
+            (folder / LOCK).unlink(missing_ok=True)
+        handle.close()
+        for path in created:
+            if path.is_dir() and not any(path.iterdir()):
+                path.rmdir()
+
+
+def _locked_file(folder: Path) -> IO[str]:
+    """Lock the folder; the system releases the lock when the process ends, however it ends."""
+    path = folder / LOCK
+    for _ in range(10):
+        if folder.is_file():
+            raise ValueError(f"{folder} is a file: choose a folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = open_own(path, "a+")  # held until the run ends
+        if not try_lock(handle):
+            handle.seek(0)
+            process = handle.read().strip() or "unknown"
+            handle.close()
+            raise ValueError(
+                f"another run (process {process}) is writing to {folder}: wait for it or choose another folder"
+            )
+        if path.exists() and os.path.samestat(os.fstat(handle.fileno()), path.stat()):
+            handle.truncate(0)
+            handle.write(str(os.getpid()))
+            handle.flush()
+            return handle
+        handle.close()  # its owner removed it between our opening and locking it: try again
+    raise OSError(f"cannot lock {folder}")
 
 
 if sys.platform == "win32":
