@@ -216,7 +216,8 @@ def test_a_node_table_says_which_kind_a_node_is() -> None:
 
 
 @pytest.mark.parametrize("kind", [pl.Binary, pl.Object])
-def test_ids_that_cannot_be_written_are_refused(kind: Any) -> None:
-    source = pl.Series("source", [b"a", b"\xff"], dtype=kind)
-    with pytest.raises(ValueError, match=r"column 'source' holds .*, not node ids"):
-        load(pl.DataFrame([source, pl.Series("target", ["b", "c"])]))
+@pytest.mark.parametrize(("last", "ids"), [(b"\xff", ["61", "b", "c", "ff"]), (b"d", ["a", "b", "c", "d"])])
+def test_bytes_are_text_or_hexadecimal_digits(kind: Any, last: bytes, ids: list[str]) -> None:
+    source = pl.Series("source", [b"a", last], dtype=kind)
+    graph = load(pl.DataFrame([source, pl.Series("target", ["b", "c"]), pl.Series("amount", [1.0, 2.0])]))
+    assert sorted(graph.node_ids.tolist()) == ids

@@ -472,7 +472,7 @@ def test_codes_that_hardly_repeat_are_no_ends_beside_codes_that_do(kind: str, tm
     }
     frame = pl.DataFrame(columns)
     frame.write_csv(tmp_path / "bills.csv") if kind == "csv" else frame.write_parquet(tmp_path / "bills.parquet")
-    assert "Read edges from column 'Kreditor' to column 'Freigabe'." in loaded(tmp_path / f"bills.{kind}")[1]
+    assert "Read edges from column 'Freigabe' to column 'Kreditor'." in loaded(tmp_path / f"bills.{kind}")[1]
 
 
 @pytest.mark.parametrize(

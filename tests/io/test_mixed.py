@@ -1,5 +1,6 @@
 """Rows, cells and files of several kinds in one table, and tables written like an earlier one."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -245,3 +246,99 @@ def test_rows_that_an_open_quotation_mark_swallows_are_counted(tmp_path: Path) -
     graph, notices = written(tmp_path / "a.csv", "from,to,amount,memo", *rows(memos))
     said = "4 lines of a.csv begin within quotation marks and belong to the row above: a quotation mark in a cell must "
     assert f"{said}be doubled." in notices and graph.n_edges == 8
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "2024. 3. {}.", "{}. 03. 2024", "{}.03.2024.", "{}.03.2024 г.", "{}-Mar-24 06.05.56.000000 AM",
+        "2024-03-{}-06.05.56.000000", "2024-03-{} 06:05:56,000", "{}Mar2024:06:05:56", "[{}/Mar/2024:06:05:56 +0000]",
+        "Wed Mar {} 06:05:56 2024", "2024年03月{}日 06時05分56秒", "202403{} 060556", "{}/Mar/2024",
+        "{}.03.2024 06:05:56 Uhr", "2024-03-{}T06:05:56+00:00[Europe/London]",
+    ],
+)  # fmt: skip
+def test_dates_as_programs_of_many_countries_write_them(cell: str, tmp_path: Path) -> None:
+    lines = [f"{a}|{b}|{i}|{cell.format(10 + i)}" for i, (a, b) in enumerate(PAIRS)]
+    graph, _ = written(tmp_path / "a.csv", "from|to|amount|date", *lines)
+    assert graph.edge_time is not None
+    found = np.sort(np.asarray(graph.edge_time, "datetime64[s]"))
+    clock = np.timedelta64(6 * 3600 + 5 * 60 + 56 if "5" in cell else 0, "s")
+    assert found[0] == np.datetime64("2024-03-10") + clock and found[-1] == np.datetime64("2024-03-21") + clock
+
+
+def test_thousands_may_be_separated_from_10000_on(tmp_path: Path) -> None:
+    amounts = ["950", "4500", "12.345", "250.000"]
+    lines = [f"{a};{b};{amounts[i % 4]};x" for i, (a, b) in enumerate(PAIRS)]
+    _, notices = written(tmp_path / "a.csv", "from;to;Importe;place", *lines)
+    assert any("as the amount of each edge: 950 to 250,000, 803,385 in all" in each for each in notices)
+
+
+@pytest.mark.parametrize("mark", ["¥", "₩", "$", "£"])
+def test_a_comma_of_countries_with_decimal_points_separates_thousands(mark: str, tmp_path: Path) -> None:
+    lines = [f'{a},{b},"{mark}{1 + i},670",x' for i, (a, b) in enumerate(PAIRS)]
+    _, notices = written(tmp_path / "a.csv", "from,to,amount,place", *lines)
+    assert any("as the amount of each edge: 1,670 to 12,670" in each for each in notices)
+    lines = [f'{a},{b},"{1 + i},670 €",x' for i, (a, b) in enumerate(PAIRS)]  # of a litre of petrol, perhaps
+    with pytest.raises(ValueError, match="comma that may stand for a decimal point or separate thousands"):
+        written(tmp_path / "a.csv", "from,to,amount,place", *lines)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Begünstigter", "Auftraggeberkonto"), ("Konto Zahlungsempfänger", "Konto Auftraggeber"),
+        ("Beneficiary Account", "Originator"), ("Naar rekening", "Rekening"), ("Bénéficiaire", "Donneur d'ordre"),
+        ("受取人", "支払人"), ("ผู้รับ", "ผู้ส่ง"),
+    ],
+)  # fmt: skip
+def test_who_receives_may_come_first(first: str, second: str, tmp_path: Path) -> None:
+    lines = [f"{b},{a},{i}" for i, (a, b) in enumerate(PAIRS)]
+    _, notices = written(tmp_path / "a.csv", f"{first},{second},amount", *lines)
+    assert f"Read edges from column {second!r} to column {first!r}." in notices
+
+
+@pytest.mark.parametrize(
+    ("other", "paid"),
+    [("Fecha vencimiento", "Fecha pago"), ("Last Login", "Paid At"), ("Statement Date", "Transaction Date")],
+)
+def test_a_date_that_something_else_has_is_not_that_of_the_payment(other: str, paid: str, tmp_path: Path) -> None:
+    lines = [f"{a},{b},2025-04-{1 + i:02},2024-03-{1 + i:02}" for i, (a, b) in enumerate(PAIRS)]
+    _, notices = written(tmp_path / "a.csv", f"from,to,{other},{paid}", *lines)
+    assert any(each.startswith(f"Read column {paid!r} as the time of each edge: 2024-03-01") for each in notices)
+
+
+def test_a_header_of_r_lacks_the_name_of_the_row_numbers(tmp_path: Path) -> None:
+    lines = [f'"{i + 1}","{a}","{b}",{i}.5' for i, (a, b) in enumerate(PAIRS)]
+    graph, notices = written(tmp_path / "a.csv", '"from","to","amount"', *lines)
+    assert sorted(graph.node_ids.tolist()) == PEOPLE
+    assert any("as the amount of each edge: 0.50 to 11.50, 72 in all" in each for each in notices)
+
+
+def test_json_of_pandas_may_be_by_rows(tmp_path: Path) -> None:
+    by_row = {str(28 + i): {"from": a, "to": b, "amount": i} for i, (a, b) in enumerate(PAIRS)}
+    names = ("from", "to", "amount")
+    by_column = {name: {label: cells[name] for label, cells in by_row.items()} for name in names}
+    for rows_of in (by_row, by_column):
+        (tmp_path / "a.json").write_text(json.dumps(rows_of))
+        assert loaded(tmp_path / "a.json")[0].n_edges == 12
+
+
+def test_bytes_that_are_no_text_are_hexadecimal_digits(tmp_path: Path) -> None:
+    frame = pl.DataFrame(PAIRS, schema=["from", "to"], orient="row")
+    frame = frame.with_columns(amount=np.arange(12.0), hash=pl.Series([bytes([255, i % 2]) for i in range(12)]))
+    frame.write_parquet(tmp_path / "a.parquet")
+    for source in (frame, tmp_path / "a.parquet"):
+        assert "Other columns describe edges: 'hash' ('ff00', 'ff01')." in loaded(source)[1]
+
+
+def test_the_order_of_day_and_month_of_an_earlier_file_is_said(tmp_path: Path) -> None:
+    header, path = "from,to,amount,date", tmp_path / "a.csv"
+    path.write_text("\n".join([header, *rows(["01/02/2024", "31/05/2024"])]))
+    with rules.remembered({}) as forms:
+        loaded(path)
+    path.write_text("\n".join([header, *rows(["06/07/2024", "06/12/2024"])]))
+    with rules.remembered(forms):
+        _, notices = loaded(path)
+    read = "Column 'date': read '06/07/2024' as day/month/year as in the earlier file; no row of this one decides."
+    assert read in notices
+    assert "Read column 'date' as the time of each edge: 06 Jul 2024 to 06 Dec 2024." in notices

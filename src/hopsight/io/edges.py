@@ -38,6 +38,7 @@ from hopsight.io.vocabulary import (
     date_parts,
     find_end_names,
     first_known,
+    goes_back,
     is_amount_name,
     is_code_name,
     is_currency_name,
@@ -104,6 +105,7 @@ def find_ends(
         held = _holding(names, sample, joins)
         if guess is None or (len(held) == 2 and not {*held}.intersection(guess)):
             guess = (held[0], held[1]) if len(held) == 2 else _first(names, sample, joins)
+            guess = guess[::-1] if goes_back(*guess) else guess
     guess = (source or "", target or "") if guess is None else guess
     if source is None:
         source = next(name for name in (*guess, *names) if name != target)

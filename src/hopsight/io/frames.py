@@ -29,7 +29,7 @@ from hopsight.system.machine import check_limit
 
 MAX_COLUMNS = 100_000
 HEAD, FEW = 200, 10_000  # rows that tell what a column holds; more of them, of which some may be copies
-BY_COLUMN = re.compile(rb'\s*\{"[^"]*":\s*\{"0":')  # what pandas writes: {"sender": {"0": "a", …}, …}
+BY_LABEL = re.compile(rb'\s*\{"[^"]*":\s*\{"')  # what pandas writes: {"sender": {"0": "a", …}, …}
 JSON = re.compile(r"\.(jsonl|ndjson|json)(\.|$)")
 YES_NO = {"yes": True, "no": False, "true": True, "false": False}
 ARROW_STREAM = b"\xff\xff\xff\xff"  # how a saved stream begins
@@ -167,7 +167,21 @@ def open_table(source: Any, *, header: bool | None = None, notices: list[str] | 
 
 
 def _of_frame(frame: pl.DataFrame) -> Table:
-    return Table(_checked_names(frame.columns), rows=frame.lazy())
+    return Table(_checked_names(frame.columns), rows=_with_text(frame.lazy()))
+
+
+def _with_text(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return rows whose bytes are text, or in hexadecimal digits if they are none, as hashes and addresses are."""
+    if pl.Binary not in rows.collect_schema().dtypes():
+        return rows
+    return rows.with_columns(pl.col(pl.Binary).map_batches(_as_text, pl.String))
+
+
+def _as_text(cells: pl.Series) -> pl.Series:
+    try:
+        return cells.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        return cells.bin.encode("hex")
 
 
 def _open_files(
@@ -189,7 +203,7 @@ def _open_files(
         read = _sqlite if kind == "sqlite" else _duckdb
         rows = read(files[0], options.get("table"), options.get("query")).lazy()
     names = _checked_names(rows.collect_schema().names())
-    return Table(names, rows=rows, size=sum(path.stat().st_size for path in files))
+    return Table(names, rows=_with_text(rows), size=sum(path.stat().st_size for path in files))
 
 
 def _open_texts(files: Sequence[Path], header: bool | None, encoding: str | None, notices: list[str] | None) -> Table:
@@ -228,11 +242,14 @@ def _json(path: Path, content: bytes | None) -> pl.LazyFrame:
     """
     with path.open("rb") as file:
         start = file.read(1024) if content is None else content[:1024]
-    if BY_COLUMN.match(start):
+    if BY_LABEL.match(start):
         with suppress(json.JSONDecodeError, AttributeError):
-            columns = json.loads(path.read_bytes() if content is None else content)
-            found = {name: pl.Series(name, [*cells.values()], strict=False) for name, cells in columns.items()}
-            return pl.DataFrame(found).lazy()
+            labeled = json.loads(path.read_bytes() if content is None else content)
+            if all(label.isdecimal() for label in labeled):
+                return pl.DataFrame([*labeled.values()], infer_schema_length=None).lazy()
+            if all(label.isdecimal() for cells in labeled.values() for label in cells):
+                found = {name: pl.Series(name, [*cells.values()], strict=False) for name, cells in labeled.items()}
+                return pl.DataFrame(found).lazy()
     is_array = start.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
     if content is None and (is_array or start.startswith(codecs.BOM_UTF8)):
         content = path.read_bytes()

@@ -60,7 +60,7 @@ def with_ids(
     """
     if not ours and all(kind == pl.String for name, kind in frame.schema.items() if name != ROW):
         cells = ((name, pl.col(name).str.strip_prefix("\ufeff").str.strip_chars()) for name in frame.columns)
-        is_name = (cell == name.strip() for name, cell in cells if name != ROW)
+        is_name = (cell.str.to_lowercase() == name.strip().lower() for name, cell in cells if name != ROW)
         again = frame.select(pl.all_horizontal(is_name)).to_series().fill_null(False)
         if again.any():
             n_rows, first = int(again.sum()), _number(frame, again)

@@ -22,6 +22,7 @@ from hopsight.io.vocabulary import (
     TRUTH,
     TRUTH_NAMES,
     VOID,
+    WITH_POINTS,
     is_code_name,
     is_row_id_name,
     is_status_name,
@@ -97,12 +98,29 @@ _TIME = r"([01]?\d|2[0-4]):([0-5]\d)(?::((?:[0-5]\d|60)(?:\.\d+)?))?\s*([AaPp]\.
 _CLOCK = rf"(?:[T ,]+{_TIME})?\s*(?:Z|UTC|GMT|([+-])(\d{{2}}):?(\d{{2}}))?(?:\s*\([A-Za-z ]+\))?\s*$"
 _NEW, _OLD = r"[0-3]\d", r"[4-9]\d"  # years 20.. and 19..: contracts end in the 2030s, few people were born before 1940
 _LAST_CENTURY = rf"^\s*\d{{1,2}}(?:/\d{{1,2}}/|\.\d\d\.|-[A-Za-z]{{3}}-)({_OLD})\b"
-_PLAIN = {  # forms that are written in another way before they are read
+_CLOCKS = {  # forms of times of day that are written in another way before they are read
+    r"(\d)\]$": "${1}",
+    r"(\d{1,2})\s*[時时시]\s*(\d{1,2})\s*[分분]\s*(\d{1,2})\s*[秒초]": "${1}:${2}:${3}",
+    r"(\d{1,2})\s*[時时시]\s*(\d{1,2})\s*[分분]": "${1}:${2}",
+    r"\b(\d{1,2})\s?[hH]\s?([0-5]\d)(?:\s?(?:m|min))?$": "${1}:${2}",  # 17h30
+    r"(:\d\d),(\d{3})\b": "${1}.${2}",
+    r"(\d:\d\d)\s*Uhr\s*$": "${1}",
+    r"(\d)\[\w+/\w+\]$": "${1}",  # +02:00[Europe/Berlin]
+    r"(:\d\d(?:\.\d+)?\s*[+-]\d\d)$": "${1}:00",  # of PostgreSQL
+}
+_PLAIN = {  # the same of dates
     r"^\s*(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]\s*": "${1}-${2}-${3} ",
     r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)": "${1}-${2}-${3}T${4}:${5}:${6}",  # of ISO 8601
     r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)": "${1}-${2}-${3}T${4}:${5}",
-    r"^\s*(\d{4})\.(\d{1,2})\.(\d{1,2})": "${1}-${2}-${3}",  # 2024.05.31
-    r"(:\d\d(?:\.\d+)?\s*[+-]\d\d)$": "${1}:00",  # of PostgreSQL
+    r"^\s*(\d{4})(\d\d)(\d\d)[ _](\d\d)(\d\d)(\d\d)\b": "${1}-${2}-${3}T${4}:${5}:${6}",
+    r"^\s*(\d{4})-(\d\d)-(\d\d)-(\d\d)\.(\d\d)\.(\d\d)": "${1}-${2}-${3}T${4}:${5}:${6}",  # of DB2
+    r"^\s*(\d{1,2}-[A-Za-z]{3}-\d{2,4}) (\d\d)\.(\d\d)\.(\d\d)": "${1} ${2}:${3}:${4}",  # of Oracle
+    r"^\s*\[?(\d{1,2})/?([A-Za-z]{3})/?(\d{4}):(\d\d:\d\d)": "${1} ${2} ${3} ${4}",  # of SAS and Apache
+    r"^\s*[A-Za-z]{3} ([A-Za-z]{3}) +(\d{1,2}) (\d\d:\d\d:\d\d)(?: [A-Z]{3,4})? (\d{4})\s*$": "${2} ${1} ${4} ${3}",
+    r"^\s*(\d{1,2})/([A-Za-z]{3,})/(\d{4})": "${1} ${2} ${3}",
+    r"^\s*(\d{4})\. ?(\d{1,2})\. ?(\d{1,2})\.?": "${1}-${2}-${3}",  # 2024.05.31 and 2024. 5. 31.
+    r"^\s*(\d{1,2})\. (\d{1,2})\. (\d{4})": "${1}.${2}.${3}",
+    r"^\s*(\d{1,2}\.\d{1,2}\.\d{4})(?:\.| ?г\.?)": "${1}",
     rf"^\s*(\d\d\.\d\d)\.({_NEW})([ ,T]|$)": "${1}.20${2}${3}",  # 31.05.24
     rf"^\s*(\d\d\.\d\d)\.({_OLD})([ ,T]|$)": "${1}.19${2}${3}",
 }
@@ -115,7 +133,8 @@ _ENGLISH = {  # 31 May 2024, 31-May-2024, 31-May-24 and May 31, 2024
     rf"(?i)^\s*(\d{{1,2}})-({'|'.join(_MONTHS)})-({_OLD})\b": "${1}.#${2}#.19${3}",
     rf"{_WEEKDAY}({'|'.join(_MONTHS)}){_REST}\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})": "${2}.#${1}#.${3}",
 }
-_ANY_DATE = "|".join([r"^\s*(?:\d{4}[-/.]|\d{1,2}\.)\d{1,2}[-/.]\d", *[*_PLAIN][:3], *_ENGLISH])
+_ANY_PLAIN = "|".join([*_CLOCKS, *_PLAIN])
+_ANY_DATE = "|".join([r"^\s*(?:\d{4}[-/.]|\d{1,2}\.)\d{1,2}[-/.]\d", *_PLAIN, *_ENGLISH])
 _PHONE = r"^\+[\d ()/.-]{8,}$"  # +48 796 158 512
 _ANY_SLASHED = r"^\s*\d{1,2}[-/]\d{1,2}[-/]\d"
 COMPACT = (19000101, 21001231)  # dates as numbers, 20240531
@@ -179,8 +198,8 @@ def in_figures(words: pl.Series) -> pl.Series:
     >>> in_figures(pl.Series(["20240531T173000Z", "2024-05-31 17:30:00+02"])).to_list()
     ['2024-05-31T17:30:00Z', '2024-05-31 17:30:00+02:00']
     """
-    for pattern, figures in _PLAIN.items():
-        if words.str.contains(pattern).any():
+    if words.str.contains(_ANY_PLAIN).any():
+        for pattern, figures in {**_CLOCKS, **_PLAIN}.items():
             words = words.str.replace(pattern, figures).str.strip_chars()
     if not words.str.contains("|".join(_ENGLISH)).any():
         return words
@@ -196,6 +215,7 @@ def are_clocks(words: pl.Series) -> bool:
 
 
 def _clocks(words: pl.Series) -> pl.Series:
+    words = in_figures(words)
     found = words.str.contains(rf"^{_TIME}$").fill_null(False)
     return found & clock_seconds(words).is_not_null() if found.any() else found
 
@@ -332,11 +352,16 @@ def _figure(value: float) -> str:
 def time_span(first: float, last: float, pattern: str | None) -> str:
     """Return the first and the last time, to compare with what the user knows of a table; None stands for numbers.
 
+    The month has its name where the day or the month may be first: a wrong order would look like the right one.
+
     >>> time_span(1709251200.0, 1709769660.0, "%d.%m.%Y"), time_span(1.0, 500.0, None)
     ('01.03.2024 00:00 to 07.03.2024 00:01', '1 to 500')
+    >>> time_span(1709251200.0, 1709769600.0, "%m/%d/%Y")
+    '01 Mar 2024 to 07 Mar 2024'
     """
     if pattern is None:
         return " to ".join(dict.fromkeys(map(_figure, (first, last))))
+    pattern = "%d %b %Y" if re.match("%[dm][/-]%[dm]", pattern) else pattern
     clock = "" if first % SECONDS_PER_DAY == last % SECONDS_PER_DAY == 0 else " %H:%M"
     moments = (datetime(1970, 1, 1) + timedelta(seconds=math.floor(each)) for each in (first, last))
     return " to ".join(dict.fromkeys(f"{each:{pattern}{clock}}" for each in moments))
@@ -504,7 +529,8 @@ def _pattern(mark: str) -> str:
 def groups_thousands(words: pl.Series, sign: str) -> bool:
     """Return whether a sign that may be a decimal mark separates thousands, as in 950, 1.200 and 12.500.
 
-    All numbers that have it can be read so, and all others are below 1,000; several numbers are needed.
+    All numbers that have it can be read so, and all others are below 1,000; several numbers are needed. Some programs
+    write it from 10,000 on; then one must end with a 0, which no decimals would.
 
     >>> import polars as pl
     >>> columns = (["950", "1.200", "12.500"], ["1.200", "9.999"], ["950", "1.200", "7.5"], ["1500", "1.200", "9.999"])
@@ -512,16 +538,27 @@ def groups_thousands(words: pl.Series, sign: str) -> bool:
     [True, False, False, False]
     >>> groups_thousands(pl.Series(["90", "810", "25.000"]), "."), groups_thousands(pl.Series(["90", "25.000"]), ".")
     (True, False)
+    >>> columns = (["950", "4500", "12.340"], ["950", "4500", "12.345"], ["950", "4500", "2.340"])
+    >>> [groups_thousands(pl.Series(texts), ".") for texts in columns]
+    [True, False, False]
     """
-    plain = words.filter(~words.str.contains(sign, literal=True))
-    return may_group_thousands(words, sign) and len(words) >= FEWEST_ROWS and bool((plain != "0").any())
+    signed = words.str.contains(sign, literal=True)
+    plain = words.filter(~signed)
+    if not may_group_thousands(words, sign) or len(words) < FEWEST_ROWS or not (plain != "0").any():
+        return False
+    return bool(plain.str.len_chars().max() < 4 or words.filter(signed).str.ends_with("0").any())  # type: ignore[operator]
 
 
 def may_group_thousands(words: pl.Series, sign: str) -> bool:
     """Return whether a sign separates thousands if other numbers of the column are as these."""
     signed = words.str.contains(sign, literal=True)
-    grouped = words.filter(signed).str.contains(rf"^[+-]?[1-9]\d{{0,2}}(?:\{sign}\d{{3}})+$")
-    return bool(signed.any() and grouped.all() and words.filter(~signed).str.contains(r"^[+-]?\d{1,3}$").all())
+    grouped, plain = words.filter(signed), words.filter(~signed)
+    forms = ((r"[1-9]\d{0,2}", r"\d{1,3}"), (r"[1-9]\d{1,2}", r"\d{1,4}"))  # from 1.000 or from 10.000 on
+    return bool(signed.any()) and any(
+        grouped.str.contains(rf"^[+-]?{first}(?:\{sign}\d{{3}})+$").all()
+        and plain.str.contains(rf"^[+-]?{whole}$").all()
+        for first, whole in forms
+    )
 
 
 def are_codes(words: pl.Series) -> bool:
@@ -574,11 +611,30 @@ def text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
         if len(words) and len(odd) <= MOST_WRONG * len(words):
             wrong = column.str.strip_chars().is_in(odd.unique().implode()).fill_null(False)
             settle_wrong(column, wrong, NOUNS.get(known, "number"), notices)
+            notice_undecided(column, known, notices)
             return known
     kind = _text_kind(column, notices)
     if kind == "numbers" or kind in WRITTEN or kind in SLASHED:
         keep_form(column.name, kind)
     return kind
+
+
+def notice_undecided(column: pl.Series, kind: str, notices: list[str] | None) -> None:
+    """Say that dates such as 02/03/2024 are read as in an earlier file, where nothing in this one tells the order.
+
+    >>> kept: list[str] = []
+    >>> for day in ("02/03/2024", "31/03/2024"):
+    ...     notice_undecided(pl.Series("day", [day, "01/03/2024"]), "day-first dates", kept)
+    >>> kept
+    ["Column 'day': read '02/03/2024' as day/month/year as in the earlier file; no row of this one decides."]
+    """
+    words = filled(column) if column.dtype == pl.String else column.clear()
+    if kind not in SLASHED or not len(words) or not nearly_all(as_seconds(words, "dmy").is_not_null()):
+        return
+    if nearly_all(as_seconds(words, "mdy").is_not_null()):
+        order = "/".join({"d": "day", "m": "month", "y": "year"}[part] for part in SLASHED[kind])
+        read = f"read {shortened(words[0])} as {order} as in the earlier file"
+        notice(f"Column {column.name!r}: {read}; no row of this one decides.", notices)
 
 
 def known_form(name: str) -> str | None:
@@ -640,6 +696,8 @@ def _text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
         undecided = size["comma numbers"] == size["point numbers"]
         if undecided and any(groups_thousands(plain.filter(both), sign) for sign in WRITTEN.values()):
             best = "comma numbers" if groups_thousands(plain.filter(both), ".") else "point numbers"
+        elif undecided and (marks := units_of(words.filter(both & commas))) and WITH_POINTS.issuperset(marks):
+            best = "point numbers"
         elif undecided and (both & commas).any():
             doubtful = column.str.strip_chars().is_in(words.filter(both & commas).implode())
             raise ValueError(

@@ -141,9 +141,13 @@ def open_text(
         content = _below(path.read_bytes() if content is None else content, whole.index(lines[n_before]))
         n_above = 0
         above, lines = lines[:n_before], lines[n_before:]
-        if len(names_above := _rows(above[-1:], separator)[0]) > 1 and _end_empty(_rows(lines, separator), names_above):
-            lines.insert(0, above.pop().rstrip("\r\n") + separator + "\n")
-            content = lines[0].encode() + content
+        names_above, rows_below = _rows(above[-1:], separator)[0], _rows(lines, separator)
+        if len(names_above) > 1 and all(len(row) == len(names_above) + 1 for row in rows_below):
+            ends_empty, numbered = _end_empty(rows_below), _are_numbered(rows_below)
+            if ends_empty or numbered:
+                first = above.pop().rstrip("\r\n")
+                lines.insert(0, f"{first}{separator}\n" if ends_empty else f"row{separator}{first}\n")
+                content = lines[0].encode() + content
         if above:
             those = f"{plural(len(above), 'line')} above the table in {path.name}"
             notice(f"Left out {those}: {shortened(above[0].strip())}.", notices)
@@ -167,9 +171,9 @@ def open_text(
         notice(f"{path.name} has no header; its columns are called {_listed(names)}.", notices)
     check_filled(path, content, b"\n", len(names))
     own = unguarded_names(names) if named else None
-    first = [row for row in rows[named:] if len(row) == len(names)]
+    rows = [row for row in rows[named:] if len(row) == len(names)]
     return TextTable(
-        path, own or names, separator, named, comment, n_above, content, own is not None, first, padded, encoding=found
+        path, own or names, separator, named, comment, n_above, content, own is not None, rows, padded, encoding=found
     )
 
 
@@ -400,9 +404,14 @@ def _are_padded(lines: list[str], rows: list[list[str]]) -> bool:
     return any(all(cell != cell.strip(" ") for cell in column) for column in columns)
 
 
-def _end_empty(rows: list[list[str]], names: list[str]) -> bool:
-    """Return whether all rows have one more cell than there are names, and nothing in it."""
-    return all(len(row) == len(names) + 1 and not row[-1].strip() for row in rows)
+def _end_empty(rows: list[list[str]]) -> bool:
+    """Return whether the last cell of all rows is empty."""
+    return all(not row[-1].strip() for row in rows)
+
+
+def _are_numbered(rows: list[list[str]]) -> bool:
+    """Return whether rows begin with their numbers, as R writes them, without a name above them."""
+    return [row[0] for row in rows] == [str(number + 1) for number in range(len(rows))]
 
 
 def _below(content: bytes, n_lines: int) -> bytes:

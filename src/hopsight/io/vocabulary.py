@@ -86,7 +86,7 @@ SIDES = {  # of an account: amounts in two columns
 }  # fmt: skip
 LATER = re.compile(
     "open|birth|dob|due|expir|valid|since|regist|joined|created|updat|modif|ingest|import|loaded|matur|settle|valut"
-    "|eröffn|fällig|geburt|naiss|nasc|nacim"
+    "|eröffn|fällig|geburt|naiss|nasc|nacim|venc|login|kyc|statement|échéan|scaden|förfall|forfall|vervald|splatn|wymag"
 )
 TIMELY = re.compile(  # UNIX times, or numbers without a name
     r"^column\d+$|time|date|stamp|_at(_|$)|zeit|hora|heure|horodat|tijd|godzina|время|时间|時刻|시간"
@@ -133,11 +133,17 @@ END_WORDS = (  # words by which two names differ
     ("nadawca", "odbiorca"), ("zleceniodawca", "odbiorca"), ("avsändare", "mottagare"), ("betalare", "mottagare"),
     ("maksaja", "saaja"), ("lähettäjä", "vastaanottaja"), ("pengirim", "penerima"), ("odesílatel", "příjemce"),
     ("plátce", "příjemce"), ("afsender", "modtager"), ("avsender", "mottaker"), ("feladó", "címzett"),
+    ("zahlungspflichtiger", "zahlungsempfänger"), ("sollkonto", "habenkonto"), ("debitor", "kreditor"),
+    ("donneur", "bénéficiaire"), ("van", "naar"), ("frå", "til"), ("platitelj", "primatelj"),
+    ("наредител", "получател"), ("支払人", "受取人"), ("송금인", "수취인"), ("αποστολέας", "παραλήπτης"),
+    ("שולח", "מקבל"), ("प्रेषक", "प्राप्तकर्ता"), ("ผู้ส่ง", "ผู้รับ"), ("người gửi", "người nhận"),
     ("émetteur", "bénéficiaire"), ("ordre", "bénéficiaire"), ("cargo", "abono"), ("fra", "til"), ("från", "till"),
     ("nadawcy", "odbiorcy"), ("zleceniodawcy", "odbiorcy"), ("платник", "отримувач"), ("送金者", "受取人"),
     ("المرسل", "المستلم"), ("发送", "接收"), ("출금", "입금"),
     ("送金元", "送金先"), ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
 )  # fmt: skip
+_SIDE = {word: side for pair in END_WORDS for word, side in zip(pair, ("from", "to"), strict=True)}
+_SIDE = {word: side for word, side in _SIDE.items() if word not in {"a", "b", "client", "server", "child", "parent"}}
 ALONE = {"a", "b", "debit", "credit"}  # of them, words that mean an end only beside another word
 NO_ENDS = {  # words of a property of an end
     "amount", "balance", "currency", "value", "fee", "port", "bank", "location", "country", "city", "state", "type",
@@ -249,6 +255,8 @@ CURRENCIES = {
 }  # fmt: skip
 _DOLLARS = "USD ARS AUD BBD BSD BZD CAD CLP COP DOP FJD HKD JMD MXN NAD NZD SGD TTD TWD UYU XCD"
 DOLLARS = frozenset(_DOLLARS.split())  # all have the sign $
+_POINTS = "¥ AUD CNY GBP HKD INR JPY KES KRW MXN MYR NGN NZD PHP PKR SGD THB TWD USD"
+WITH_POINTS = frozenset(_POINTS.split())  # of countries that write a decimal point; a comma separates thousands
 NUMBERED = {  # of ISO 4217, as in the messages of cards
     "036": "AUD", "124": "CAD", "156": "CNY", "170": "COP", "152": "CLP", "203": "CZK", "208": "DKK", "344": "HKD",
     "348": "HUF", "356": "INR", "360": "IDR", "376": "ILS", "392": "JPY", "410": "KRW", "458": "MYR", "484": "MXN",
@@ -357,6 +365,24 @@ def find_end_names(names: Sequence[str]) -> tuple[str, str] | None:
             if other is not None and other != name and not any(map(_is_property, rest)):
                 found.append((not ID_WORDS.intersection(rest), len(found), name, other))
     return min(found)[2:] if found else None
+
+
+def goes_back(first: str, second: str) -> bool:
+    """Return whether the names of two columns say that edges go from the second to the first, in words of one or both.
+
+    >>> goes_back("Naar rekening", "Rekening"), goes_back("Zahlungsempfängerkonto", "Konto"), goes_back("shop", "user")
+    (True, True, False)
+    """
+    one, other = _side(first, second), _side(second, first)
+    return one != other and (one == "to" or other == "from")
+
+
+def _side(name: str, other: str) -> str | None:
+    """Return the end that a name says in a word that another does not have, also as a part of a long one."""
+    words = {*words_of(name)} - {*words_of(other)}
+    found = {_SIDE[word] for word in words if word in _SIDE}
+    found = found or {side for part, side in _SIDE.items() if len(part) > 6 and any(part in word for word in words)}
+    return found.pop() if len(found) == 1 else None
 
 
 def _is_property(word: str) -> bool:

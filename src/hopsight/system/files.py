@@ -35,7 +35,9 @@ def replacing(path: Path) -> Iterator[Path]:
         with temporary.open("x", encoding="utf-8") as mark:
             if sys.platform != "win32":  # there, a lock would keep the block from writing
                 try_lock(mark)  # says that the file is in use, until this process ends
+            mode = stat.S_IMODE(os.fstat(mark.fileno()).st_mode)
             yield temporary
+            temporary.chmod(mode)  # safetensors would let nobody else read it
             sync(temporary)
         temporary.replace(path)
     except OSError as error:
