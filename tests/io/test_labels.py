@@ -39,6 +39,12 @@ def test_ids_of_labels_are_read_as_those_of_the_graph(graph: AttributedGraph, tm
     (tmp_path / "cases.csv").write_text("node,verdict\n ann ,normal\n7.0,anomalous\n")
     for source in (tmp_path / "cases.csv", {" ann ": "normal", 7.0: "anomalous"}):
         assert words(read_labels(source, graph)) == {0: "normal", 2: "anomalous"}
+    notices: list[str] = []
+    assert words(read_labels({"ANN": "normal", "007": "anomalous"}, graph, notices=notices)) == {
+        0: "normal",
+        2: "anomalous",
+    }
+    assert notices == ["2 ids are written differently in the graph: 'ANN' is 'ann' there."]
 
 
 @pytest.mark.parametrize(

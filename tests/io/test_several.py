@@ -104,6 +104,12 @@ def test_who_pays_itself_has_no_row_more_for_it() -> None:
     assert counts["outgoing edges 'paid'"] == [2, 0, 1, 0] and "paid: Removed 2 self-loops." in notices
 
 
+def test_a_relation_that_reaches_no_node_of_the_ranked_type_is_named() -> None:
+    edges = {("user", "paid", "user"): PAID, ("customer", "used", "device"): USED}
+    hs.load(nodes={"user": USERS, "device": DEVICES}, edges=edges, rank="user", notices=(notices := list[str]()))
+    assert "Not used: the edges of 'used': it has no node of type 'user'." in notices
+
+
 def test_ids_of_a_type_without_a_table_that_differ_only_in_form_are_named() -> None:
     paid = pl.DataFrame({"a": ["0012", "0345"], "b": ["0345", "0678"]})
     edges = {("user", "paid", "user"): paid, ("user", "has", "card"): pl.DataFrame({"u": ["12"], "c": ["C1"]})}

@@ -112,7 +112,7 @@ def find_ends(
     if target is None:
         target = next(name for name in (*reversed(guess), *names) if name != source)
     if source == target:
-        raise ValueError(f"{parameters[0]} and {parameters[1]} must differ, but both are {source!r}")
+        raise Refusal(parameters[0], f"and {option(parameters[1])} must differ, but both are {source!r}")
     return source, target
 
 

@@ -154,11 +154,11 @@ def positions(
     return more.alias(ids.name), tuple(_by_join(more, end) for end in ends)
 
 
-def notice_written(written: Mapping[str, str], notices: list[str] | None) -> None:
-    """Say that ids are those of a node table in another form, if there are any."""
+def notice_written(written: Mapping[str, str], notices: list[str] | None, place: str = "node table") -> None:
+    """Say that ids are those of a node table, or of a graph, in another form, if there are any."""
     for one, other in list(written.items())[:1]:
         are = "1 id is" if len(written) == 1 else f"{len(written):,} ids are"
-        notice(f"{are} written differently in the node table: {shortened(one)} is {shortened(other)} there.", notices)
+        notice(f"{are} written differently in the {place}: {shortened(one)} is {shortened(other)} there.", notices)
 
 
 def _by_table(ids: pl.Series, ends: pl.Series) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from hopsight.canonical import Aside
 from hopsight.checks import Refusal, option, plural, shortened, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io.frames import frame_of, open_table
-from hopsight.io.ids import WHOLE
+from hopsight.io.ids import WHOLE, notice_written, written_differently
 from hopsight.io.notices import notice
 from hopsight.io.rules import SINCE_1970, filled, is_time, notice_ignored, without_ignored
 from hopsight.io.sources import Address, file_of, reading, resolve
@@ -120,6 +120,8 @@ def read_labels(
     pairs = list(_pairs(source, graph, anomalous_value, ignore, notices))
     of_edges = bool(pairs) and isinstance(pairs[0][0], tuple)
     find, noun = (edge_position, "edge") if of_edges else (position_of, "node")
+    if not of_edges:
+        pairs = _as_written(pairs, graph, notices)
     places, words = [], []
     missing: list[Hashable] = []
     for node, label in pairs:
@@ -136,6 +138,27 @@ def read_labels(
         notice(f"{sentence}: left out.", notices)
     flags = _flags(words, anomalous_value, np.ones(len(words)), notices)
     return _merged(np.array(places, dtype=np.int64), flags, of_edges=of_edges)
+
+
+def _as_written(
+    pairs: list[tuple[Any, object]], graph: AttributedGraph, notices: list[str] | None
+) -> list[tuple[Any, object]]:
+    """Return labels of nodes whose ids the graph has in one other form only, such as in lower case, under these ids."""
+    unknown = [node for node in dict.fromkeys(node for node, _ in pairs) if isinstance(node, str)]
+    unknown = [node for node in unknown if not _is_in(graph, node)]
+    if not unknown or not isinstance(graph.node_ids[0], str):
+        return pairs
+    written = written_differently(pl.Series(unknown), pl.Series([str(node) for node in graph.node_ids]))
+    notice_written(written, notices, "graph")
+    return [(written.get(node, node) if isinstance(node, str) else node, label) for node, label in pairs]
+
+
+def _is_in(graph: AttributedGraph, node: str) -> bool:
+    try:
+        position_of(graph, node)
+    except ValueError:
+        return False
+    return True
 
 
 def _of_column(

@@ -297,6 +297,10 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
     place[mine] = np.arange(mine.size)
     ends = graph.edges
     inside = np.asarray((place[ends] >= 0).all(axis=0))
+    relations = graph.edges_by_relation.items()
+    if unseen := [name for name, rows in relations if rows.any() and not (place[ends[:, rows]] >= 0).any()]:
+        which = f"{', '.join(map(repr, unseen))}: {'it has' if len(unseen) == 1 else 'they have'}"
+        notice(f"Not used: the edges of {which} no node of type {kind!r}.", notices)
     others = [each for each in types_of(graph) if each != kind]
     parts = [_Shared.of(graph, mine, place, other) for other in others]
     parts = [part for part in parts if part.links.nnz]
