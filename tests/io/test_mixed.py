@@ -339,6 +339,6 @@ def test_the_order_of_day_and_month_of_an_earlier_file_is_said(tmp_path: Path) -
     path.write_text("\n".join([header, *rows(["06/07/2024", "06/12/2024"])]))
     with rules.remembered(forms):
         _, notices = loaded(path)
-    read = "Column 'date': read '06/07/2024' as day/month/year as in the earlier file; no row of this one decides."
+    read = "Column 'date': read '06/07/2024' as day/month/year as in the earlier file: no row of this one decides."
     assert read in notices
     assert "Read column 'date' as the time of each edge: 06 Jul 2024 to 06 Dec 2024." in notices

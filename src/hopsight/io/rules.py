@@ -626,7 +626,7 @@ def notice_undecided(column: pl.Series, kind: str, notices: list[str] | None) ->
     >>> for day in ("02/03/2024", "31/03/2024"):
     ...     notice_undecided(pl.Series("day", [day, "01/03/2024"]), "day-first dates", kept)
     >>> kept
-    ["Column 'day': read '02/03/2024' as day/month/year as in the earlier file; no row of this one decides."]
+    ["Column 'day': read '02/03/2024' as day/month/year as in the earlier file: no row of this one decides."]
     """
     words = filled(column) if column.dtype == pl.String else column.clear()
     if kind not in SLASHED or not len(words) or not nearly_all(as_seconds(words, "dmy").is_not_null()):
@@ -634,7 +634,7 @@ def notice_undecided(column: pl.Series, kind: str, notices: list[str] | None) ->
     if nearly_all(as_seconds(words, "mdy").is_not_null()):
         order = "/".join({"d": "day", "m": "month", "y": "year"}[part] for part in SLASHED[kind])
         read = f"read {shortened(words[0])} as {order} as in the earlier file"
-        notice(f"Column {column.name!r}: {read}; no row of this one decides.", notices)
+        notice(f"Column {column.name!r}: {read}: no row of this one decides.", notices)
 
 
 def known_form(name: str) -> str | None:
