@@ -1,11 +1,10 @@
-"""Decide what the columns of an edge table are: ends, weight, time, numbers, categories, or nothing to learn from."""
+"""Decide what the columns of an edge table are beside its ends: weight, time, numbers, categories, or nothing."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import time, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -18,37 +17,26 @@ from hopsight.checks import Refusal, option, plural, shortened
 from hopsight.graph import AttributedGraph
 from hopsight.io import rules
 from hopsight.io.derive import DERIVE, IN_CURRENCY, Arcs, Derivation, EdgeRows, derive
-from hopsight.io.ids import forms_of, share_known
-from hopsight.io.nodes import NO_ATTRIBUTES, as_words, check_column, distinct
+from hopsight.io.nodes import NO_ATTRIBUTES, as_words, distinct
 from hopsight.io.notices import notice
-from hopsight.io.rules import FEWEST_ROWS, LEAST_ROWS, are_clocks, is_row_id, is_time, number_unit
+from hopsight.io.rules import FEWEST_ROWS, LEAST_ROWS, are_clocks, is_row_id, number_unit
+from hopsight.io.times import are_unix, find_clock, find_time, is_unix_time, notice_clock, seconds_of_day
 from hopsight.io.vocabulary import (
-    CLOCK,
     DOLLARS,
-    END_WORDS,
     ISO_CURRENCIES,
-    LASTING,
-    LATER,
     MEASURES,
     MONEY,
     TIME_NAMES,
-    TIMELY,
     WEIGHT_NAMES,
     currency_in,
     date_parts,
-    find_end_names,
     first_known,
-    goes_back,
     is_amount_name,
-    is_code_name,
     is_currency_name,
-    is_event_name,
     is_measure_name,
     is_money_name,
-    is_row_id_name,
     is_secondary_name,
     is_side_name,
-    normalized_name,
     ways,
     words_of,
 )
@@ -59,207 +47,7 @@ MOST_NEGATIVE = 0.2  # share of amounts that may be negative, such as refunds
 MOST_WAYS, MOST_WORDS = 0.8, 4  # share of cells that say which way money went, and different words
 LEAST_NAMED = 0.9  # share of rows with a currency, if the others have the same one
 MOST_RATINGS = 20  # different values of a weight that may be a rating or a count
-
-
-FEW_ROWS = 5  # below which a rule about values may hold by chance
-MOST_KNOWN = 0.5  # share of the values of a column that are ids of the node table
-SAME = 1.05  # pairs of values for each value of two columns that are two names of the same nodes
-SHARED = 0.3  # of the values of two columns of text, if they name the same nodes
-MOST_LOOKED_AT = 20  # columns whose values are looked at
 MOST_OTHERS, MOST_SHOWN = 8, 4  # columns of a message, and values of each
-LOOKED_AT = 10_000  # rows that tell whether dates are those of events
-HARDLY_REPEATED = 0.9  # share of different values among the rows of a column that numbers them
-Sample = Callable[..., "pl.DataFrame"]  # of Table.sample
-
-
-def find_ends(
-    names: Sequence[str],
-    source: str | None,
-    target: str | None,
-    sample: Sample | None = None,
-    where: str = "",
-    joins: Callable[[], pl.Series] | None = None,
-) -> tuple[str, str]:
-    """Return the names of the two columns of an edge list that hold the ends of an edge.
-
-    Without known names, or names that differ by known words, they are the first two columns, except for columns that
-    are called like the number, the date or the amount of an event or hold dates, amounts, one value or nothing, and
-    for a second name of the first. Numbers of rows are no ends, and columns of text that share values come before
-    others. ``sample`` returns some rows of some columns; ``where`` is the place of the table in a description of
-    several. A column that is called as the ids of the node table, which ``joins`` returns, is an end, and so are the
-    only two that hold them.
-
-    >>> find_ends(["amount", "Sender", "Receiver"], None, None)
-    ('Sender', 'Receiver')
-    >>> find_ends(["Booking ID", "Date", "Account", "Shop", "Amount"], None, None)
-    ('Account', 'Shop')
-    """
-    parameters = (f"{where}.source", f"{where}.target") if where else ("source_column", "target_column")
-    check_column(parameters[0], source, names)
-    check_column(parameters[1], target, names)
-    if len(names) < 2:
-        found = f"there is only one, {names[0]!r}" if names else "there is none"
-        raise ValueError(f"an edge list needs two columns, but {found}")
-    guess = find_end_names(names)
-    if source is None or target is None:
-        held = _holding(names, sample, joins)
-        if guess is None or (len(held) == 2 and not {*held}.intersection(guess)):
-            guess = (held[0], held[1]) if len(held) == 2 else _first(names, sample, joins)
-            guess = guess[::-1] if goes_back(*guess) else guess
-    guess = (source or "", target or "") if guess is None else guess
-    if source is None:
-        source = next(name for name in (*guess, *names) if name != target)
-    if target is None:
-        target = next(name for name in (*reversed(guess), *names) if name != source)
-    if source == target:
-        raise Refusal(parameters[0], f"and {option(parameters[1])} must differ, but both are {source!r}")
-    return source, target
-
-
-def state_ends(ends: tuple[str, str], given: tuple[str | None, str | None], notices: list[str] | None) -> None:
-    """Say which columns are read as the ends of an edge, unless they are named or called source and target."""
-    if None in given and tuple(map(normalized_name, ends)) != END_WORDS[0]:
-        notice(f"Read edges from column {ends[0]!r} to column {ends[1]!r}.", notices)
-
-
-def _holding(names: Sequence[str], sample: Sample | None, joins: Callable[[], pl.Series] | None) -> list[str]:
-    """Return the columns most of whose values are ids of the node table, where there is one."""
-    if sample is None or joins is None:
-        return []
-    likely = [name for name in names[:MOST_LOOKED_AT] if not (is_event_name(name) or is_amount_name(name))]
-    known = joins()
-    return [each.name for each in sample(likely) if share_known(forms_of(each, False), known) >= MOST_KNOWN]
-
-
-def _first(names: Sequence[str], sample: Sample | None, joins: Callable[[], pl.Series] | None) -> tuple[str, str]:
-    """Return the first two columns that may hold node ids."""
-    rows = None if sample is None else sample(names[:MOST_LOOKED_AT])
-    if rows is not None and rows.height:
-        _check_matrix(names, rows)
-    likely = [name for name in names if not is_event_name(name)]
-    if rows is not None:
-        likely = [name for name in likely if name not in rows.columns or _may_be_ids(rows[name])]
-    for unlikely in (is_amount_name, lambda name: rows is not None and name in rows.columns and _is_one(rows[name])):
-        rest = [name for name in likely if not unlikely(name)]
-        likely = rest if len(rest) > 1 else likely
-    first = likely if len(likely) > 1 else list(names)
-    if sample is None or rows is None or len(likely) < 2:
-        return first[0], first[1]
-    first = _without_row_numbers(first, rows, sample)
-    joined = None if joins is None else first_known(first, [normalized_name(joins().name)])
-    if joined is not None:
-        first = sorted((joined, next(name for name in first if name != joined)), key=first.index)
-    return _apart(first, rows)
-
-
-def _without_row_numbers(names: list[str], rows: pl.DataFrame, sample: Sample) -> list[str]:
-    """Return the columns that may hold ends: not one that hardly repeats beside two columns of codes that do.
-
-    A code has a digit, and another character or many digits.
-    """
-    if rows.height < 2 * LEAST_ROWS:
-        return names
-    shown = rows.select(pl.col(name).cast(pl.String) for name in names if name in rows.columns)
-    codes = [each.name for each in shown if rules.nearly_all(rules.filled(each).str.contains(r"\d.*\D|\D.*\d|\d{5}"))]
-    if len(codes) < 2:
-        return names
-    unique = [each.name for each in shown if _hardly_repeats(each) and _hardly_repeats(_copies(each.name, sample))]
-    return [name for name in names if name not in unique] if len({*codes} - {*unique}) > 1 else names
-
-
-def _copies(name: str, sample: Sample) -> pl.Series:
-    """Return rows of a column in which a value is as often as in the whole table: among few rows, any may differ."""
-    return sample([name], copies=True)[name]
-
-
-def _hardly_repeats(values: pl.Series) -> bool:
-    """Return whether nearly every row has a value of its own."""
-    known = values.drop_nulls()
-    return known.n_unique() > HARDLY_REPEATED * len(known)
-
-
-def _apart(names: Sequence[str], rows: pl.DataFrame) -> tuple[str, str]:
-    """Return the first two columns that are not two names of the same nodes, or else columns of text that share ids."""
-    shown = [name for name in names if name in rows.columns]
-    others = [name for name in names[1:] if name not in shown or not _say_the_same(rows[names[0]], rows[name])]
-    first = (names[0], others[0] if others else names[1])
-    texts = [name for name in shown if _is_text(rows[name])]
-    if all(name in texts for name in first) and _shared(rows, *first):
-        return first
-    pairs = ((a, b) for place, a in enumerate(texts) for b in texts[place + 1 :])
-    shares = {pair: _shared(rows, *pair) for pair in pairs if not _say_the_same(rows[pair[0]], rows[pair[1]])}
-    best = max(shares, key=lambda pair: shares[pair], default=first)
-    return best if shares.get(best, 0.0) >= SHARED else first
-
-
-def _is_one(values: pl.Series) -> bool:
-    """Return whether several rows have one and the same value."""
-    return len(values) >= FEW_ROWS and values.n_unique() == 1
-
-
-def _is_text(values: pl.Series) -> bool:
-    """Return whether values are text and not figures."""
-    if values.dtype in (pl.Categorical, pl.Enum):
-        return True
-    return values.dtype == pl.String and not bool(values.drop_nulls().str.contains(r"^[\d.,+-]*$").any())
-
-
-def _say_the_same(one: pl.Series, other: pl.Series) -> bool:
-    """Return whether nearly each value of a column goes with one value of another, as an account with its owner."""
-    fewer, more = sorted((one.n_unique(), 1 if other.dtype.is_nested() else other.n_unique()))
-    if not fewer > 1 or more == len(one):
-        return False
-    return pl.DataFrame({"one": one, "other": other}).n_unique() <= SAME * fewer
-
-
-def _shared(rows: pl.DataFrame, one: str, other: str) -> float:
-    """Return the share of the values of a column that another has too."""
-    first, second = ({*rows[name].drop_nulls().cast(pl.String)} for name in (one, other))
-    return len(first & second) / max(1, min(len(first), len(second)))
-
-
-def _may_be_ids(values: pl.Series) -> bool:
-    """Return whether values may be node ids: neither dates, nor amounts, nor true and false, nor all empty."""
-    known = values.drop_nulls()
-    if values.dtype == pl.String:
-        known = known.str.strip_chars()
-        known = known.filter(known != "")
-    if not len(known) or is_time(known) or known.dtype == pl.Boolean or known.dtype.is_nested():
-        return False
-    if known.dtype == pl.String:
-        if are_clocks(known) or _are_compact_dates(known.cast(pl.Float64, strict=False)):
-            return False
-        if not (whole := known.cast(pl.Int64, strict=False)).null_count() and _are_moments(whole):
-            return False
-        return not rules.are_written(known) or not bool(known.str.contains(r"[^\d+-]").any())
-    if known.dtype.is_numeric() and (_are_compact_dates(known.cast(pl.Float64)) or _are_moments(known)):
-        return False
-    return not known.dtype.is_float() or bool((known == known.floor()).all())
-
-
-def _are_compact_dates(numbers: pl.Series) -> bool:
-    """Return whether numbers are dates such as 20240531."""
-    return len(numbers) >= FEW_ROWS and not numbers.null_count() and number_unit(numbers) == "dates"
-
-
-def _check_matrix(names: Sequence[str], rows: pl.DataFrame) -> None:
-    """Refuse an adjacency matrix, whose first column repeats the header."""
-    if rows.dtypes[0].is_nested():
-        return
-    labels = rows.to_series(0).cast(pl.String, strict=False).str.strip_chars().to_list()
-    if len({*labels}) == len(labels) > 2 and {*labels} <= {name.strip() for name in names[1:]}:
-        raise ValueError(
-            "it is an adjacency matrix, with the same names across and down: write one row per edge instead, or pass "
-            "the pair (matrix, attributes) to hopsight.load() in Python"
-        )
-
-
-RECENT = (1e9, 2.2e9)  # seconds from 2001 to 2039: in milliseconds, no phone number with a country code, EAN or ISBN
-LONGEST_SPAN = 1e9  # seconds, of times under any name
-_MIDNIGHT = r"[T ]+(?:0?0:00(?::00(?:\.0+)?)?|12:00(?::00)?\s?[Aa][Mm])Z?\s*$"
-_PLACEHOLDER = (  # the first days of calendars of Excel, Access, SQL Server and UNIX, before a time
-    r"^\s*(?:1899-12-3[01]|(?:1900|1970)-01-01|31[./]12[./]1899|30[./]12[./]1899|0?1[./]0?1[./](?:1900|1970))[T ]+"
-)
 
 
 @dataclass(frozen=True)
@@ -281,7 +69,7 @@ class EdgeColumns:
         Dates are in days, as people count. Numbers that are no UNIX seconds have a unit of their own.
         """
         days = [column / rules.SECONDS_PER_DAY if name in self.dated else column for name, column in self.times.items()]
-        units = {name: rules.IN_SECONDS for name, column in self.times.items() if _are_unix(column)}
+        units = {name: rules.IN_SECONDS for name, column in self.times.items() if are_unix(column)}
         units |= dict.fromkeys(self.dated, rules.IN_DAYS)
         return [self._comparable(name) for name in self.numbers], days, [*self.categories.values()], units
 
@@ -404,7 +192,7 @@ class EdgeColumns:
             return ""
         least, most = float(known.min()), float(known.max())  # type: ignore[arg-type]
         if name in self.times:
-            pattern = self.dated.get(name) or (Events.dates if _are_unix(known) else None)
+            pattern = self.dated.get(name) or (Events.dates if are_unix(known) else None)
             return rules.time_span(least, most, pattern)
         if name != self.amount:
             return rules.amount_span(least, most, None)
@@ -586,179 +374,6 @@ def _without_far_times(found: EdgeColumns, column: pl.Series, notices: list[str]
     return seconds.set(far, None)
 
 
-def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
-    """Return the column with the times of edges: of dates, called so, or of UNIX seconds; None without any."""
-    moments = [name for name in names if not isinstance(frame[name].dtype, pl.Duration | pl.Time)]
-    dated = [name for name in moments if rules.is_time(frame[name])]
-    whole = [name for name in names if name not in date_parts(names)]
-    numeric = {name: figures for name in whole if (figures := _figures(frame[name])) is not None}
-    of_events = [name for name in dated if not _is_of_another(frame, name)] if len(dated) > 1 else dated
-    dated = sorted(of_events or dated, key=lambda name: LATER.search(name.lower()) is not None)  # not yet, or long ago
-    dated = [
-        name for name in dated if frame[name].n_unique() > 1 and _without_placeholder(frame[name]) is None
-    ] or dated
-    sure = [name for name, figures in numeric.items() if _is_unix_time(figures)]
-    named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(sure, TIME_NAMES)
-    return named or first_known([*numeric], TIME_NAMES) or next(iter(sure), None)
-
-
-def _is_of_another(frame: pl.DataFrame, name: str) -> bool:
-    """Return whether each text of some column goes with one date, as an account does with when it was opened."""
-    rows = frame.head(LOOKED_AT)
-    for other in rows.select(pl.selectors.string()):
-        n_values = other.n_unique()
-        if (
-            other.name != name
-            and 1 < 2 * n_values <= rows.height
-            and not (is_event_name(other.name) or rules.is_time(other))
-            and pl.DataFrame({"one": other, "date": rows[name]}).n_unique() == n_values
-        ):
-            return rows[name].n_unique() > 1
-    return False
-
-
-def _figures(column: pl.Series) -> pl.Series | None:
-    """Return the numbers of a column, also of text that holds nothing else but a few words; None of another one."""
-    if column.dtype.is_numeric():
-        return column
-    if column.dtype != pl.String:
-        return None
-    words = rules.filled(column)
-    whole = words.cast(pl.Int64, strict=False)
-    numbers = rules.time_figures(words) if whole.null_count() else whole
-    return numbers if rules.nearly_all(numbers.is_not_null()) else None
-
-
-def _is_unix_time(column: pl.Series) -> bool:
-    """Return whether numbers are UNIX times, or dates such as 20240531: called so, or hardly anything else."""
-    return (TIMELY.search(normalized_name(column.name)) is not None and _are_unix(column)) or _are_moments(column)
-
-
-def _are_moments(column: pl.Series) -> bool:
-    """Return whether numbers that are not called like codes or amounts are dates, or UNIX times in a finer unit.
-
-    They are whole, and most times differ. Ids of 19 digits look like nanoseconds, but not all of them end in zeros.
-
-    >>> _are_moments(pl.Series("Valuta", [20240531, 20240602]))
-    True
-    >>> [_are_moments(pl.Series(name, [1759708800033, 1759708800061])) for name in ("x", "tweet_id", "EAN", "Betrag")]
-    [True, False, False, False]
-    >>> [_are_moments(pl.Series("x", [number, number + 9])) for number in (4915112345678, 4006381333931, 1759708800)]
-    [False, False, False]
-    """
-    name = column.name
-    known, unit = column.drop_nulls(), number_unit(column)
-    if is_code_name(name) or is_row_id_name(name):
-        return False
-    if unit != "dates" and (is_amount_name(name) or is_money_name(name)):
-        return False
-    if unit is None or not (column.dtype.is_integer() or bool((known == known.floor()).all())):
-        return False
-    seconds = rules.in_seconds(known, unit)
-    if unit == "dates":
-        return known.n_unique() > 1 and _mostly(seconds.is_between(*RECENT))
-    if 2 * known.n_unique() < len(known) or not _mostly(inside := seconds.is_between(*RECENT)):
-        return False
-    seconds = seconds.filter(inside)
-    span = float(seconds.max()) - float(seconds.min())  # type: ignore[arg-type]
-    return 0 < span < LONGEST_SPAN and (unit != "nanoseconds" or bool((known % 1000 == 0).all()))
-
-
-def _mostly(fits: pl.Series) -> bool:
-    """Return whether at least nine of ten are true: others may be placeholders, such as 0."""
-    return len(fits) > 0 and int(fits.sum()) >= 0.9 * len(fits)
-
-
-def _are_unix(column: pl.Series) -> bool:
-    """Return whether numbers look like UNIX times of our time, in seconds or a finer unit."""
-    known, unit = column.drop_nulls(), number_unit(column)
-    low, high = rules.UNIX if unit in (None, "dates") else (1e9, rules.UNIX[1])  # 491701234567 is a phone number
-    return known.n_unique() > 1 and _mostly(rules.in_seconds(known, unit).is_between(low, high).fill_null(False))
-
-
-def find_clock(frame: pl.DataFrame, names: Sequence[str], date: str) -> str | None:
-    """Return a column of times of day beside a column of days without them, one that is called so if there is one."""
-    if not _are_days(frame[date]):
-        return None
-    others = [frame[name] for name in names if name != date and not LASTING.search(name.lower())]
-    others = [each for each in others if 2 * each.null_count() <= len(each)]
-    clocks = [each.name for each in others if _are_times_of_day(each)]
-    called = [name for name in clocks if CLOCK.search(name.lower())]
-    return min(called, key=lambda name: len(words_of(name)), default=next(iter(clocks), None))
-
-
-def notice_clock(date: str, clock: str, n_lacking: int, notices: list[str] | None) -> None:
-    """Say that times of day were added to dates, and how many rows lack one: when on that day is unknown."""
-    lack = (
-        f"; {plural(n_lacking, 'row')} without one {'has' if n_lacking == 1 else 'have'} no time" if n_lacking else ""
-    )
-    notice(f"Added the time of day in column {clock!r} to the date in column {date!r}{lack}.", notices)
-
-
-def _are_days(days: pl.Series) -> bool:
-    """Return whether dates have no time of day, or midnight in every row."""
-    if days.dtype.is_numeric():
-        return number_unit(days) == "dates" and bool(days.median() <= rules.COMPACT[1])  # type: ignore[operator]
-    if isinstance(days.dtype, pl.Datetime):
-        return bool((days.dt.time() == time()).all())
-    return days.dtype == pl.Date or (
-        days.dtype == pl.String and not days.str.replace(_MIDNIGHT, "").str.contains(":", literal=True).any()
-    )
-
-
-def _are_times_of_day(column: pl.Series) -> bool:
-    """Return whether values are times of day, also behind a placeholder for a day, or as long since midnight."""
-    if column.dtype == pl.Duration:
-        return CLOCK.search(column.name.lower()) is not None and bool((column < timedelta(days=1)).all())
-    return (
-        column.dtype == pl.Time
-        or are_clocks(column)
-        or _are_compact_clocks(column)
-        or _without_placeholder(column) is not None
-    )
-
-
-def _without_placeholder(column: pl.Series) -> pl.Series | None:
-    """Return times of day without the day that a program has put before all of them; None if there is no such day.
-
-    >>> _without_placeholder(pl.Series("at", ["1899-12-30 09:15:00", "1899-12-30 23:40:10"])).to_list()
-    ['09:15:00', '23:40:10']
-    """
-    if isinstance(column.dtype, pl.Datetime):
-        known = column.drop_nulls()
-        days = known.dt.strftime("%Y-%m-%d ")
-        is_placed = len(known) > 0 and bool(days.str.contains(_PLACEHOLDER).all()) and known.n_unique() > 1
-        return column.dt.time() if is_placed else None
-    if column.dtype != pl.String or not rules.nearly_all(rules.filled(column).str.contains(_PLACEHOLDER)):
-        return None
-    return column.str.replace(_PLACEHOLDER, "")
-
-
-def _are_compact_clocks(column: pl.Series) -> bool:
-    """Return whether a column is called like a time of day and holds hours, minutes and seconds as 72300 or 072300."""
-    if not CLOCK.search(column.name.lower()) or not (column.dtype.is_integer() or column.dtype == pl.String):
-        return False
-    numbers = column.cast(pl.String).str.strip_chars().cast(pl.Int64, strict=False)
-    if numbers.null_count() > column.null_count() or not numbers.count():
-        return False
-    parts = (numbers // 10_000, numbers // 100 % 100, numbers % 100)
-    fits = [bool(part.is_between(0, most).all()) for part, most in zip(parts, (23, 59, 59), strict=True)]
-    return all(fits) and int(numbers.max()) > 9_999  # type: ignore[arg-type]
-
-
-def seconds_of_day(column: pl.Series, notices: list[str] | None) -> pl.Series:
-    """Return seconds since midnight, null where a cell is empty."""
-    placed = _without_placeholder(column)
-    column = column if placed is None else placed
-    if _are_compact_clocks(column):
-        numbers = column.cast(pl.String).str.strip_chars().cast(pl.Int64, strict=False)
-        return (numbers // 10_000 * 3600.0 + numbers // 100 % 100 * 60.0 + numbers % 100).rename(column.name)
-    if column.dtype != pl.String:
-        return rules.as_seconds(column)
-    rules.text_kind(column, notices)
-    return rules.clock_seconds(column).rename(column.name)
-
-
 def _is_left_out(column: pl.Series, notices: list[str] | None) -> bool:
     """Return whether a column looks like ground truth or only identifies rows, with a notice if so."""
     fractions = column.dtype.is_float() and bool((column != column.floor()).any())
@@ -790,7 +405,7 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
         if found.time is None and first_known([name], TIME_NAMES):
             notice(f"Column {name!r} is not the time of each edge: it has times of day without a date.", notices)
         found.numbers[name] = seconds_of_day(column, notices)
-    elif kind.is_numeric() and _is_unix_time(column):
+    elif kind.is_numeric() and is_unix_time(column):
         _put_times(column, found, notices)
     elif kind == pl.Boolean or kind.is_numeric():
         if re.search(r"date|datum|fecha", name.lower()):

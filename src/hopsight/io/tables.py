@@ -27,15 +27,8 @@ from hopsight.checks import Refusal, check_choice, option, plural, shortened, sp
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids, rules
 from hopsight.io.derive import COUNTS, EdgeRows, derive, no_rows, parse_derive
-from hopsight.io.edges import (
-    MOST_LOOKED_AT,
-    EdgeColumns,
-    assemble,
-    edge_columns,
-    find_ends,
-    own_edges,
-    state_ends,
-)
+from hopsight.io.edges import EdgeColumns, assemble, edge_columns, own_edges
+from hopsight.io.ends import MOST_LOOKED_AT, find_ends, state_ends
 from hopsight.io.frames import Table, frame_of, is_frame, open_table, write_frame
 from hopsight.io.ids import Sides
 from hopsight.io.nodes import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopsight.checks import Refusal, check_choice, check_count, option, plural
 from hopsight.explanations.text import broken
-from hopsight.io.edges import find_ends
+from hopsight.io.ends import find_ends
 from hopsight.io.frames import Table, open_table
 from hopsight.io.notices import collected
 from hopsight.io.rules import MISSING, rows_ignored

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import check_choice, option, shortened
 from hopsight.io import rules
-from hopsight.io.edges import find_ends
+from hopsight.io.ends import find_ends
 from hopsight.io.ids import notice_missing
 from hopsight.io.nodes import (
     NO_ATTRIBUTES,

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, option, plural, shortened
 from hopsight.io import ids
-from hopsight.io.edges import edge_columns, find_clock, find_ends, find_time, notice_clock, seconds_of_day, state_ends
+from hopsight.io.edges import edge_columns
+from hopsight.io.ends import find_ends, state_ends
 from hopsight.io.frames import Table, open_table
 from hopsight.io.nodes import check_column, read_flags
 from hopsight.io.notices import notice
@@ -45,6 +46,7 @@ from hopsight.io.rules import (
 from hopsight.io.sources import reading
 from hopsight.io.tables import find_id, find_joining, read_tables
 from hopsight.io.textfile import with_encoding
+from hopsight.io.times import find_clock, find_time, notice_clock, seconds_of_day
 from hopsight.io.vocabulary import (
     WEIGHT_NAMES,
     currency_in,
