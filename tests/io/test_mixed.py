@@ -288,7 +288,8 @@ def test_a_comma_of_countries_with_decimal_points_separates_thousands(mark: str,
     [
         ("Begünstigter", "Auftraggeberkonto"), ("Konto Zahlungsempfänger", "Konto Auftraggeber"),
         ("Beneficiary Account", "Originator"), ("Naar rekening", "Rekening"), ("Bénéficiaire", "Donneur d'ordre"),
-        ("受取人", "支払人"), ("ผู้รับ", "ผู้ส่ง"),
+        ("受取人", "支払人"), ("ผู้รับ", "ผู้ส่ง"), ("Zielkonto", "Quellkonto"), ("Compte crédité", "Compte débité"),
+        ("Rachunek uznany", "Rachunek obciążony"), ("入账账号", "出账账号"), ("Contra Account", "Account"),
     ],
 )  # fmt: skip
 def test_who_receives_may_come_first(first: str, second: str, tmp_path: Path) -> None:
@@ -342,3 +343,45 @@ def test_the_order_of_day_and_month_of_an_earlier_file_is_said(tmp_path: Path) -
     read = "Column 'date': read '06/07/2024' as day/month/year as in the earlier file: no row of this one decides."
     assert read in notices
     assert "Read column 'date' as the time of each edge: 06 Jul 2024 to 06 Dec 2024." in notices
+
+
+@pytest.mark.parametrize(
+    ("more", "cells", "ends"),
+    [
+        ("valid_from,valid_to", "2024-01-01,2025-01-01", ("payer", "payee")),
+        ("status_from,status_to", "open,paid", ("payer", "payee")),
+        ("source_system,target_system", "SAP,bank", ("debtor", "creditor")),
+        ("Exchange From,Exchange To", "EUR,USD", ("Payer Name", "Payee Name")),
+        ("Exchange From,Exchange To", ",", ("Payer Name", "Payee Name")),
+    ],
+)
+def test_what_else_comes_from_something_to_something_is_no_end(
+    more: str, cells: str, ends: tuple[str, str], tmp_path: Path
+) -> None:
+    lines = [f"{cells},{a},{b},{i},x" for i, (a, b) in enumerate(PAIRS)]
+    graph, notices = written(tmp_path / "a.csv", f"{more},{','.join(ends)},amount,place", *lines)
+    assert sorted(graph.node_ids.tolist()) == PEOPLE
+    assert f"Read edges from column {ends[0]!r} to column {ends[1]!r}." in notices
+
+
+@pytest.mark.parametrize("other", ["refund_date", "gemeldet", "snapshot_dt", "ETL_LOAD_TS", "archived_on"])
+def test_dates_that_few_payments_have_or_that_say_when_they_were_loaded_are_not_theirs(
+    other: str, tmp_path: Path
+) -> None:
+    few = other in ("refund_date", "gemeldet")
+    days = [f"2024-05-0{1 + i % 3}" if i % 6 == 0 or not few else "" for i in range(12)]
+    lines = [f"{a},{b},{i},{days[i]},2024-03-{1 + i:02}" for i, (a, b) in enumerate(PAIRS)]
+    _, notices = written(tmp_path / "a.csv", f"payer,payee,amount,{other},txn_dt", *lines)
+    assert "Read column 'txn_dt' as the time of each edge: 2024-03-01 to 2024-03-12." in notices
+
+
+def test_an_amount_in_local_currency_is_one(tmp_path: Path) -> None:
+    lines = [f"{a},{b},{i},x" for i, (a, b) in enumerate(PAIRS)]
+    _, notices = written(tmp_path / "a.csv", "Customer,Vendor,Amount in local currency,place", *lines)
+    assert "Read column 'Amount in local currency' as the amount of each edge: 0 to 11, 66 in all." in notices
+
+
+def test_a_comment_above_a_table_is_its_header_where_the_first_row_begins_with_a_date(tmp_path: Path) -> None:
+    lines = [f"{1 + i:02}.03.2024;Miete {i};A{i};B{i % 5};{i},00" for i in range(12)]
+    graph, notices = written(tmp_path / "a.csv", "#Datum;Text;Zahler;Empfänger;Betrag", *lines)
+    assert "Read edges from column 'Zahler' to column 'Empfänger'." in notices and graph.n_edges == 12

@@ -36,6 +36,7 @@ def find_ends(
     source: str | None,
     target: str | None,
     sample: Sample | None = None,
+    head: Callable[[Sequence[str]], pl.DataFrame] | None = None,
     where: str = "",
     joins: Callable[[], pl.Series] | None = None,
 ) -> tuple[str, str]:
@@ -44,9 +45,9 @@ def find_ends(
     Without known names, or names that differ by known words, they are the first two columns, except for columns that
     are called like the number, the date or the amount of an event or hold dates, amounts, one value or nothing, and
     for a second name of the first. Numbers of rows are no ends, and columns of text that share values come before
-    others. ``sample`` returns some rows of some columns; ``where`` is the place of the table in a description of
-    several. A column that is called as the ids of the node table, which ``joins`` returns, is an end, and so are the
-    only two that hold them.
+    others. ``sample`` returns some rows of some columns, and ``head`` the first ones; ``where`` is the place of the
+    table in a description of several. A column that is called as the ids of the node table, which ``joins`` returns,
+    is an end, and so are the only two that hold them.
 
     >>> find_ends(["amount", "Sender", "Receiver"], None, None)
     ('Sender', 'Receiver')
@@ -59,7 +60,7 @@ def find_ends(
     if len(names) < 2:
         found = f"there is only one, {names[0]!r}" if names else "there is none"
         raise ValueError(f"an edge list needs two columns, but {found}")
-    guess = find_end_names(names)
+    guess = next(iter(_called(names, head)), None)
     if source is None or target is None:
         held = _holding(names, sample, joins)
         if guess is None or (len(held) == 2 and not {*held}.intersection(guess)):
@@ -79,6 +80,26 @@ def state_ends(ends: tuple[str, str], given: tuple[str | None, str | None], noti
     """Say which columns are read as the ends of an edge, unless they are named or called source and target."""
     if None in given and tuple(map(normalized_name, ends)) != END_WORDS[0]:
         notice(f"Read edges from column {ends[0]!r} to column {ends[1]!r}.", notices)
+
+
+def _called(names: Sequence[str], head: Callable[[Sequence[str]], pl.DataFrame] | None) -> list[tuple[str, str]]:
+    """Return the pairs of columns that are called like ends; if they may hold them, in the first rows, these first."""
+    found = find_end_names(names)
+    if head is None or not found:
+        return found
+    rows = head([*dict.fromkeys(name for pair in found for name in pair)])
+    if not rows.height:
+        return found
+    never = {each.name for each in rows if _are_never_ids(each)}
+    same = {each.name for each in rows if _is_one(each)}
+    found = [pair for pair in found if not never.issuperset(pair)]
+    return sorted(found, key=lambda pair: (not never.isdisjoint(pair), not same.isdisjoint(pair)))
+
+
+def _are_never_ids(values: pl.Series) -> bool:
+    """Return whether values are dates, currencies or all empty, whatever their column is called."""
+    known = rules.filled(values) if values.dtype == pl.String else values.drop_nulls()
+    return not len(known) or is_time(known) or (known.dtype == pl.String and rules.are_currencies(known))
 
 
 def _holding(names: Sequence[str], sample: Sample | None, joins: Callable[[], pl.Series] | None) -> list[str]:

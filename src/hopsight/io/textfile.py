@@ -161,12 +161,14 @@ def open_text(
     if content is not None:
         n_rows = content.count(b"\n")
         check_loaded(path.stat().st_size, n_nodes=n_rows, n_numbers=n_rows + content.count(separator.encode()))
-    named = has_header(rows) if header is None else header
+    in_remark = _remark_names(remarks, separator, len(rows[0]))
+    is_told = in_remark[0] != "column1" and any(cell.strip()[:1].isdigit() for cell in rows[0])  # by a comment
+    named = (has_header(rows) and not is_told) if header is None else header
     padded = _are_padded(lines, rows)
     rows = [[cell.strip() for cell in row] for row in rows] if padded else rows
     if named and '"' not in lines[0]:
         rows[0] = [cell.strip() for cell in rows[0]]
-    names = tuple(rows[0]) if named else _remark_names(remarks, separator, len(rows[0]))
+    names = tuple(rows[0]) if named else in_remark
     if not named and header is None:
         notice(f"{path.name} has no header; its columns are called {_listed(names)}.", notices)
     check_filled(path, content, b"\n", len(names))

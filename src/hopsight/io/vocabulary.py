@@ -85,8 +85,8 @@ SIDES = {  # of an account: amounts in two columns
     "withdrawals", "withdrawn", "deposit", "deposits", "in", "out",
 }  # fmt: skip
 LATER = re.compile(
-    "open|birth|dob|due|expir|valid|since|regist|joined|created|updat|modif|ingest|import|loaded|matur|settle|valut"
-    "|eröffn|fällig|geburt|naiss|nasc|nacim|venc|login|kyc|statement|échéan|scaden|förfall|forfall|vervald|splatn|wymag"
+    "open|birth|dob|due|expir|valid|since|regist|joined|created|updat|modif|ingest|import|matur|settle|valut"
+    "|eröffn|fällig|geburt|naiss|nasc|nacim|venc|login|kyc|statement|refund|chargeback|extract|report|snapshot|etl|archiv|load|cutoff|as_?of|échéan|scaden|förfall|forfall|vervald|splatn|wymag"
 )
 TIMELY = re.compile(  # UNIX times, or numbers without a name
     r"^column\d+$|time|date|stamp|_at(_|$)|zeit|hora|heure|horodat|tijd|godzina|время|时间|時刻|시간"
@@ -133,8 +133,9 @@ END_WORDS = (  # words by which two names differ
     ("nadawca", "odbiorca"), ("zleceniodawca", "odbiorca"), ("avsändare", "mottagare"), ("betalare", "mottagare"),
     ("maksaja", "saaja"), ("lähettäjä", "vastaanottaja"), ("pengirim", "penerima"), ("odesílatel", "příjemce"),
     ("plátce", "příjemce"), ("afsender", "modtager"), ("avsender", "mottaker"), ("feladó", "címzett"),
-    ("zahlungspflichtiger", "zahlungsempfänger"), ("sollkonto", "habenkonto"), ("debitor", "kreditor"),
-    ("donneur", "bénéficiaire"), ("van", "naar"), ("frå", "til"), ("platitelj", "primatelj"),
+    ("quellkonto", "zielkonto"), ("débité", "crédité"), ("obciążony", "uznany"), ("borçlu", "alacaklı"),
+    ("出账", "入账"), ("zahlungspflichtiger", "zahlungsempfänger"), ("sollkonto", "habenkonto"),
+    ("debitor", "kreditor"), ("donneur", "bénéficiaire"), ("van", "naar"), ("frå", "til"), ("platitelj", "primatelj"),
     ("наредител", "получател"), ("支払人", "受取人"), ("송금인", "수취인"), ("αποστολέας", "παραλήπτης"),
     ("שולח", "מקבל"), ("प्रेषक", "प्राप्तकर्ता"), ("ผู้ส่ง", "ผู้รับ"), ("người gửi", "người nhận"),
     ("émetteur", "bénéficiaire"), ("ordre", "bénéficiaire"), ("cargo", "abono"), ("fra", "til"), ("från", "till"),
@@ -144,11 +145,14 @@ END_WORDS = (  # words by which two names differ
 )  # fmt: skip
 _SIDE = {word: side for pair in END_WORDS for word, side in zip(pair, ("from", "to"), strict=True)}
 _SIDE = {word: side for word, side in _SIDE.items() if word not in {"a", "b", "client", "server", "child", "parent"}}
+_SIDE |= dict.fromkeys(("contra", "counterparty", "gegenkonto", "contraparte", "controparte", "contrepartie"), "to")
+_SIDE |= dict.fromkeys(("kontrahent", "protiúčet", "对方", "相手"), "to")
 ALONE = {"a", "b", "debit", "credit"}  # of them, words that mean an end only beside another word
 NO_ENDS = {  # words of a property of an end
     "amount", "balance", "currency", "value", "fee", "port", "bank", "location", "country", "city", "state", "type",
     "date", "time", "bytes", "packets", "pkts", "lat", "lon", "latitude", "longitude", "mac", "name", "nm", "nome",
-    "nom", "nombre", "naam", "nazwa", "имя", "наименование",
+    "nom", "nombre", "naam", "nazwa", "имя", "наименование", "status", "system", "valid", "period", "exchange",
+    "version", "stage", "step", "price", "channel", "platform", "reason", "category",
 }  # fmt: skip
 ID_WORDS = {
     "id", "account", "iban", "address", "ip", "h", "host", "number", "acct", "user", "node", "konto", "compte",
@@ -344,18 +348,16 @@ def is_status_name(name: str) -> bool:
     )
 
 
-def find_end_names(names: Sequence[str]) -> tuple[str, str] | None:
-    """Return the two columns that are called like the ends of an edge, the most likely ids first; None without any.
+def find_end_names(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs of columns that are called like the ends of an edge, the most likely ids first.
 
     >>> find_end_names(["Time", "Sender_location", "Receiver_location", "Sender_account", "Receiver_account"])
-    ('Sender_account', 'Receiver_account')
+    [('Sender_account', 'Receiver_account')]
     >>> [find_end_names(names) for names in (["To", "from_id", "From"], ["A_NUMBER", "B_NUMBER"], ["debit", "credit"])]
-    [('From', 'To'), ('A_NUMBER', 'B_NUMBER'), None]
+    [[('From', 'To')], [('A_NUMBER', 'B_NUMBER')], []]
     """
     known = {normalized_name(part): name for name in reversed(names) for part in (name.partition("(")[0], name)}
-    whole = ((known[one], known[other]) for one, other in _END_NAMES if one in known and other in known)
-    if (called := next(whole, None)) is not None:
-        return called
+    whole = [(known[one], known[other]) for one, other in _END_NAMES if one in known and other in known]
     found: list[tuple[bool, int, str, str]] = []
     for name in names:
         words = words_of(name)
@@ -364,7 +366,7 @@ def find_end_names(names: Sequence[str]) -> tuple[str, str] | None:
             rest = [word for word in words if word != first]
             if other is not None and other != name and not any(map(_is_property, rest)):
                 found.append((not ID_WORDS.intersection(rest), len(found), name, other))
-    return min(found)[2:] if found else None
+    return [*whole, *(each[2:] for each in sorted(found))]
 
 
 def goes_back(first: str, second: str) -> bool:
@@ -426,6 +428,8 @@ def is_money_name(name: str) -> bool:
     if plain.strip().upper() in ISO_CURRENCIES:
         return True
     words = [word for word in words_of(plain) if word.upper() not in ISO_CURRENCIES]
+    if "in" in words[1:-1]:  # amount in local currency
+        words = words[: words.index("in")]
     if not words or (any(map(currency_in, inside)) and AMOUNTS.isdisjoint(words)):
         return bool(words)
     if words[-1] in MONEY or words[-1].endswith("betrag"):  # German writes words together

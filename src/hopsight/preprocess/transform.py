@@ -286,7 +286,10 @@ def in_order_of(
             missing.append(name)
     if missing:
         unit, mine = currency_of(missing), currency_of(names)
+        others = [name for name in names if name not in wanted]
         remedy = "read it from tables with the same columns"
+        if others:
+            remedy += f" (it has others, such as {others[0]!r}; {option('ignore', ['COLUMN'])} leaves a column out)"
         if unit is not None and mine not in (None, unit):
             remedy = f"its amounts are in {mine}; if some are in {unit}, load it with {option('currency', unit)}"
         raise ValueError(
