@@ -300,7 +300,14 @@ def test_who_receives_may_come_first(first: str, second: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("other", "paid"),
-    [("Fecha vencimiento", "Fecha pago"), ("Last Login", "Paid At"), ("Statement Date", "Transaction Date")],
+    [
+        ("Fecha vencimiento", "Fecha pago"),
+        ("Last Login", "Paid At"),
+        ("Statement Date", "Transaction Date"),
+        ("Value Date", "Booking Date"),
+        ("Invoice Date", "Paid Date"),
+        ("Mandate Date", "Execution Date"),
+    ],
 )
 def test_a_date_that_something_else_has_is_not_that_of_the_payment(other: str, paid: str, tmp_path: Path) -> None:
     lines = [f"{a},{b},2025-04-{1 + i:02},2024-03-{1 + i:02}" for i, (a, b) in enumerate(PAIRS)]
@@ -385,3 +392,27 @@ def test_a_comment_above_a_table_is_its_header_where_the_first_row_begins_with_a
     lines = [f"{1 + i:02}.03.2024;Miete {i};A{i};B{i % 5};{i},00" for i in range(12)]
     graph, notices = written(tmp_path / "a.csv", "#Datum;Text;Zahler;Empfänger;Betrag", *lines)
     assert "Read edges from column 'Zahler' to column 'Empfänger'." in notices and graph.n_edges == 12
+
+
+@pytest.mark.parametrize("names", ["Amount in USD,Amount in EUR", "Betrag in Fremdwährung,Betrag in EUR"])
+def test_amounts_in_two_currencies_are_no_debit_and_credit(names: str, tmp_path: Path) -> None:
+    lines = [f"2024-03-{1 + i:02},{a},{b},{i},{2 * i}" for i, (a, b) in enumerate(PAIRS)]
+    _, notices = written(tmp_path / "a.csv", f"Date,From,To,{names}", *lines)
+    first = names.partition(",")[0]
+    assert any(each.startswith(f"Read column {first!r} as the amount of each edge: 0 to 11") for each in notices)
+
+
+@pytest.mark.parametrize("name", ["Suma", "Znesek", "Summa", "Upphæð", "مبلغ"])
+def test_amounts_are_known_in_more_languages(name: str, tmp_path: Path) -> None:
+    lines = [f"2024-03-{1 + i:02},{a},{b},{i}" for i, (a, b) in enumerate(PAIRS)]
+    _, notices = written(tmp_path / "a.csv", f"Date,From,To,{name}", *lines)
+    assert any(each.startswith(f"Read column {name!r} as the amount of each edge: 0 to 11") for each in notices)
+
+
+def test_where_no_amount_is_known_a_hint_says_how_to_name_one(tmp_path: Path) -> None:
+    lines = [f"2024-03-{1 + i:02},{a},{b},{i * 7 % 24}.5" for i, (a, b) in enumerate(PAIRS * 2)]
+    _, notices = written(tmp_path / "a.csv", "Date,From,To,Kiasi", *lines)
+    hint = "No column is read as the amount of each edge; if 'Kiasi' is one, pass weight_column='Kiasi'."
+    assert hint in notices
+    graph = load(str(tmp_path / "a.csv"), weight_column="Kiasi", notices=notices)
+    assert graph.events is not None and graph.events.amount is not None and graph.events.amount.sum() == 288.0

@@ -262,6 +262,11 @@ class EdgeColumns:
         elif self.weight is None and len(measures) == 1:
             weigh = f"pass {option('weight_column', measures[0])} to weigh edges by it"
             notice(f"Column {measures[0]!r} is an attribute of edges; {weigh}.", notices)
+        elif self.weight is None and self.time in self.dated:
+            may_be = [name for name in names if _are_amounts(self.numbers[name], name)]
+            if may_be:
+                weigh = f"if {may_be[0]!r} is one, pass {option('weight_column', may_be[0])}"
+                notice(f"No column is read as the amount of each edge; {weigh}.", notices)
 
     def _notice_currencies(self, amount: str, notices: list[str] | None) -> None:
         """Say what several currencies mean, and which one counts where a column, a name and cells differ."""

@@ -49,6 +49,7 @@ CODE_WORDS = {
 MONEY = {
     "amount", "amt", "value", "price", "total", "sum", "betrag", "summe", "wert", "importe", "importo", "montant",
     "monto", "valor", "valeur", "bedrag", "belopp", "beløb", "kwota", "tutar", "umsatz", "gross", "brutto",
+    "suma", "summa", "znesek", "upphæð", "مبلغ",
     "částka", "összeg", "beløp", "määrä", "sumă", "iznos", "jumlah", "tiền", "dmbtr", "сумма", "сума", "ποσό", "סכום",
     "المبلغ", "จำนวนเงิน", "राशि", "金额", "金額", "금액",
 }  # fmt: skip
@@ -85,8 +86,9 @@ SIDES = {  # of an account: amounts in two columns
     "withdrawals", "withdrawn", "deposit", "deposits", "in", "out",
 }  # fmt: skip
 LATER = re.compile(
-    "open|birth|dob|due|expir|valid|since|regist|joined|created|updat|modif|ingest|import|matur|settle|valut"
-    "|eröffn|fällig|geburt|naiss|nasc|nacim|venc|login|kyc|statement|refund|chargeback|extract|report|snapshot|etl|archiv|load|cutoff|as_?of|échéan|scaden|förfall|forfall|vervald|splatn|wymag"
+    "open|birth|dob|due|expir|valid|since|regist|joined|created|updat|modif|ingest|import|matur|settle|valut|login|kyc"
+    r"|statement|invoice|ship|mandate|value[ _-]?da?te?|refund|chargeback|extract|report|snapshot|etl|archiv|load"
+    "|cutoff|as_?of|eröffn|fällig|geburt|naiss|nasc|nacim|venc|échéan|scaden|förfall|forfall|vervald|splatn|wymag"
 )
 TIMELY = re.compile(  # UNIX times, or numbers without a name
     r"^column\d+$|time|date|stamp|_at(_|$)|zeit|hora|heure|horodat|tijd|godzina|время|时间|時刻|시간"
@@ -471,8 +473,14 @@ def ways(values: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def is_side_name(name: str) -> bool:
-    """Return whether a column is called like the amounts that left or reached an account."""
-    return not SIDES.isdisjoint(words_of(name)) and not is_measure_name(name)
+    """Return whether a column is called like the amounts that left or reached an account.
+
+    >>> [is_side_name(name) for name in ("Paid Out", "Value_IN(ETH)", "Debit", "Amount in EUR", "Debit count")]
+    [True, True, True, False, False]
+    """
+    words = words_of(name)
+    said = {*words} - {"in", "out"} | {words_of(name.partition("(")[0])[-1]}  # "in" and "out" at the end only
+    return not SIDES.isdisjoint(said) and not is_measure_name(name)
 
 
 def is_name_name(name: str) -> bool:
