@@ -149,9 +149,7 @@ def _refuse_foreign(folder: Path, names: Collection[str]) -> None:
         if (
             name.partition("/")[0] in replaced
             and digest
-            and file.is_file()
-            and not file.is_symlink()
-            and checksum(file) != digest
+            and (file.is_symlink() or (file.is_file() and checksum(file) != digest))
         ):
             changed = f"{folder} has {name}, which was changed since hopsight wrote it"
             raise ValueError(f"{changed}: move or delete it, or choose another folder")
