@@ -290,11 +290,14 @@ def test_a_comma_of_countries_with_decimal_points_separates_thousands(mark: str,
         ("Beneficiary Account", "Originator"), ("Naar rekening", "Rekening"), ("Bénéficiaire", "Donneur d'ordre"),
         ("受取人", "支払人"), ("ผู้รับ", "ผู้ส่ง"), ("Zielkonto", "Quellkonto"), ("Compte crédité", "Compte débité"),
         ("Rachunek uznany", "Rachunek obciążony"), ("入账账号", "出账账号"), ("Contra Account", "Account"),
+        ("Beneficiary A/c No", "Remitter A/c No"),
+        ("Tài khoản người nhận", "Tài khoản người gửi"), ("Đến tài khoản", "Từ tài khoản"),
+        ("Λογαριασμός παραλήπτη", "Λογαριασμός αποστολέα"),
     ],
 )  # fmt: skip
 def test_who_receives_may_come_first(first: str, second: str, tmp_path: Path) -> None:
-    lines = [f"{b},{a},{i}" for i, (a, b) in enumerate(PAIRS)]
-    _, notices = written(tmp_path / "a.csv", f"{first},{second},amount", *lines)
+    lines = [f"{'late' if i % 3 else 'ok'},{b},memo {i % 5},{a},{i}" for i, (a, b) in enumerate(PAIRS)]
+    _, notices = written(tmp_path / "a.csv", f"Trạng thái,{first},Remarks,{second},amount", *lines)
     assert f"Read edges from column {second!r} to column {first!r}." in notices
 
 
@@ -305,6 +308,7 @@ def test_who_receives_may_come_first(first: str, second: str, tmp_path: Path) ->
         ("Last Login", "Paid At"),
         ("Statement Date", "Transaction Date"),
         ("Value Date", "Booking Date"),
+        ("created_at", "transaction_date"),
         ("Invoice Date", "Paid Date"),
         ("Mandate Date", "Execution Date"),
     ],

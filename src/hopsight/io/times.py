@@ -49,7 +49,8 @@ def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
         name for name in dated if frame[name].n_unique() > 1 and _without_placeholder(frame[name]) is None
     ] or dated
     sure = [name for name, figures in numeric.items() if is_unix_time(figures)]
-    named = first_known(dated, TIME_NAMES) or next(iter(dated), None) or first_known(sure, TIME_NAMES)
+    now = [name for name in dated if LATER.search(name.lower()) is None]
+    named = first_known(now, TIME_NAMES) or next(iter(dated), None) or first_known(sure, TIME_NAMES)
     return named or first_known([*numeric], TIME_NAMES) or next(iter(sure), None)
 
 

@@ -138,8 +138,9 @@ END_WORDS = (  # words by which two names differ
     ("quellkonto", "zielkonto"), ("débité", "crédité"), ("obciążony", "uznany"), ("borçlu", "alacaklı"),
     ("出账", "入账"), ("zahlungspflichtiger", "zahlungsempfänger"), ("sollkonto", "habenkonto"),
     ("debitor", "kreditor"), ("donneur", "bénéficiaire"), ("van", "naar"), ("frå", "til"), ("platitelj", "primatelj"),
-    ("наредител", "получател"), ("支払人", "受取人"), ("송금인", "수취인"), ("αποστολέας", "παραλήπτης"),
-    ("שולח", "מקבל"), ("प्रेषक", "प्राप्तकर्ता"), ("ผู้ส่ง", "ผู้รับ"), ("người gửi", "người nhận"),
+    ("наредител", "получател"), ("支払人", "受取人"), ("송금인", "수취인"), ("αποστολέα", "παραλήπτη"),
+    ("שולח", "מקבל"), ("प्रेषक", "प्राप्तकर्ता"), ("ผู้ส่ง", "ผู้รับ"), ("người_gửi", "người_nhận"),
+    ("từ", "đến"),
     ("émetteur", "bénéficiaire"), ("ordre", "bénéficiaire"), ("cargo", "abono"), ("fra", "til"), ("från", "till"),
     ("nadawcy", "odbiorcy"), ("zleceniodawcy", "odbiorcy"), ("платник", "отримувач"), ("送金者", "受取人"),
     ("المرسل", "المستلم"), ("发送", "接收"), ("출금", "입금"),
@@ -357,8 +358,11 @@ def find_end_names(names: Sequence[str]) -> list[tuple[str, str]]:
     [('Sender_account', 'Receiver_account')]
     >>> [find_end_names(names) for names in (["To", "from_id", "From"], ["A_NUMBER", "B_NUMBER"], ["debit", "credit"])]
     [[('From', 'To')], [('A_NUMBER', 'B_NUMBER')], []]
+    >>> find_end_names(["Remarks", "Remitter A/c No", "Beneficiary A/c No"])
+    [('Remitter A/c No', 'Beneficiary A/c No')]
     """
-    known = {normalized_name(part): name for name in reversed(names) for part in (name.partition("(")[0], name)}
+    parts = [(part, name) for name in reversed(names) for part in (name.partition("(")[0], name)]
+    known = {form: name for part, name in parts for form in (normalized_name(part), "_".join(words_of(part)))}
     whole = [(known[one], known[other]) for one, other in _END_NAMES if one in known and other in known]
     found: list[tuple[bool, int, str, str]] = []
     for name in names:
