@@ -133,6 +133,7 @@ _ENGLISH = {  # 31 May 2024, 31-May-2024, 31-May-24 and May 31, 2024
     rf"(?i)^\s*(\d{{1,2}})-({'|'.join(_MONTHS)})-({_OLD})\b": "${1}.#${2}#.19${3}",
     rf"{_WEEKDAY}({'|'.join(_MONTHS)}){_REST}\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})": "${2}.#${1}#.${3}",
 }
+_LIKE_CLOCKS = r"^\s*\d{1,2}\s*[:hH時时시]"
 _ANY_PLAIN = "|".join([*_CLOCKS, *_PLAIN])
 _ANY_DATE = "|".join([r"^\s*(?:\d{4}[-/.]|\d{1,2}\.)\d{1,2}[-/.]\d", *_PLAIN, *_ENGLISH])
 _PHONE = r"^\+[\d ()/.-]{8,}$"  # +48 796 158 512
@@ -168,6 +169,11 @@ def filled(words: pl.Series) -> pl.Series:
 def is_filled(words: pl.Series) -> pl.Series:
     """Return which texts are neither blank nor words for an empty cell."""
     return ~words.str.strip_chars().str.to_lowercase().is_in(EMPTY_NUMBERS).fill_null(True)
+
+
+def n_filled(column: pl.Series) -> int:
+    """Return how many cells are not empty."""
+    return int(is_filled(column).sum()) if column.dtype == pl.String else column.count()
 
 
 def date_readings(words: pl.Series) -> dict[str, pl.Series]:
@@ -215,9 +221,11 @@ def are_clocks(words: pl.Series) -> bool:
 
 
 def _clocks(words: pl.Series) -> pl.Series:
+    found = words.str.contains(_LIKE_CLOCKS).fill_null(False)
+    if not found.any():
+        return found
     words = in_figures(words)
-    found = words.str.contains(rf"^{_TIME}$").fill_null(False)
-    return found & clock_seconds(words).is_not_null() if found.any() else found
+    return words.str.contains(rf"^{_TIME}$").fill_null(False) & clock_seconds(words).is_not_null()
 
 
 def clock_seconds(words: pl.Series) -> pl.Series:
@@ -638,13 +646,13 @@ def notice_undecided(column: pl.Series, kind: str, notices: list[str] | None) ->
 
 
 def known_form(name: str) -> str | None:
-    """Return how a column of the table at hand was written in an earlier file; None if that is not known."""
+    """Return how a column of this table was written in an earlier file; None if that is not known."""
     known, _ = _FORMS.get(({}, {}))
     return known.get(f"{_TABLE.get()}: {name}")
 
 
 def keep_form(name: str, form: str) -> None:
-    """Keep how a column of the table at hand is written, for later files."""
+    """Keep how a column of this table is written, for later files."""
     _FORMS.get(({}, {}))[1][f"{_TABLE.get()}: {name}"] = form
 
 
@@ -806,13 +814,12 @@ NOUNS = {"dates": "date", "day-first dates": "date", "month-first dates": "date"
 def settle_wrong(column: pl.Series, wrong: pl.Series, noun: str, notices: list[str] | None) -> None:
     """Say that a few wrong cells of a column count as empty, or refuse it if they are more than a few."""
     if wrong.any():
-        n_filled = int(is_filled(column).sum()) if column.dtype == pl.String else len(column) - column.null_count()
         where = place(column, wrong)
         different = column.filter(wrong).unique(maintain_order=True)[1:]
         if len(different):
             more = ", ".join(map(shortened, different[:3])) + (", …" if len(different) > 3 else "")
             where += f" (elsewhere {more})"
-        settle(column.name, where, (int(wrong.sum()), n_filled), noun, notices)
+        settle(column.name, where, (int(wrong.sum()), n_filled(column)), noun, notices)
 
 
 def settle(name: str, where: str, counts: tuple[int, int], noun: str, notices: list[str] | None) -> None:
@@ -1028,7 +1035,7 @@ _TABLE: ContextVar[str] = ContextVar("table", default="")
 
 @contextmanager
 def rows_of(table: str, rows: pl.Series) -> Iterator[None]:
-    """Name the table at hand, and have messages give the numbers of its rows, of which some may have been left out."""
+    """Name the table that is read; messages give the numbers of its rows, of which some may have been left out."""
     tokens = _TABLE.set(table), _ROWS.set(rows)
     try:
         yield

@@ -162,13 +162,13 @@ def open_text(
         n_rows = content.count(b"\n")
         check_loaded(path.stat().st_size, n_nodes=n_rows, n_numbers=n_rows + content.count(separator.encode()))
     in_remark = _remark_names(remarks, separator, len(rows[0]))
-    is_told = in_remark[0] != "column1" and any(cell.strip()[:1].isdigit() for cell in rows[0])  # by a comment
-    named = (has_header(rows) and not is_told) if header is None else header
+    is_data = in_remark is not None and any(cell.strip()[:1].isdigit() for cell in rows[0])
+    named = (has_header(rows) and not is_data) if header is None else header
     padded = _are_padded(lines, rows)
     rows = [[cell.strip() for cell in row] for row in rows] if padded else rows
     if named and '"' not in lines[0]:
         rows[0] = [cell.strip() for cell in rows[0]]
-    names = tuple(rows[0]) if named else in_remark
+    names = tuple(rows[0]) if named else in_remark or tuple(f"column{number + 1}" for number in range(len(rows[0])))
     if not named and header is None:
         notice(f"{path.name} has no header; its columns are called {_listed(names)}.", notices)
     check_filled(path, content, b"\n", len(names))
@@ -446,16 +446,14 @@ def _single_spaces(source: Path | bytes) -> bytes:
     return content if b'"' in content else _PADDING.sub(b"", _SPACES.sub(b" ", content))
 
 
-def _remark_names(remarks: list[str], separator: str, count: int) -> tuple[str, ...]:
-    """Return the names in the last comment before the data, as SNAP writes them, or else numbered names."""
+def _remark_names(remarks: list[str], separator: str, count: int) -> tuple[str, ...] | None:
+    """Return the names in the last comment before the data, as SNAP writes them; None if it has none."""
     named = [remark[1:].strip() for remark in remarks]
     fields = next((remark for remark in named if remark.startswith("fields\t")), None)  # a log of Zeek
     last = fields.removeprefix("fields\t") if fields is not None else named[-1] if named else ""
     words = last.split(separator) if last and separator != " " else []
     names = tuple(word.strip() for word in words)
-    if len(names) == count and len(set(names)) == count and all(names):
-        return names
-    return tuple(f"column{number + 1}" for number in range(count))
+    return names if len(names) == count == len(set(names)) and all(names) else None
 
 
 def _listed(names: Sequence[str]) -> str:

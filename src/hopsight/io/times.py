@@ -43,19 +43,15 @@ def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     whole = [name for name in names if name not in date_parts(names)]
     numeric = {name: figures for name in whole if (figures := _figures(frame[name])) is not None}
     of_events = [name for name in dated if not _is_of_another(frame, name)] if len(dated) > 1 else dated
-    dated = sorted(of_events or dated, key=lambda name: LATER.search(name.lower()) is not None)  # not yet, or long ago
-    dated = [name for name in dated if 2 * _n_filled(frame[name]) > frame.height] or dated
+    dated = of_events or dated
+    dated = [name for name in dated if 2 * rules.n_filled(frame[name]) > frame.height] or dated
     dated = [
         name for name in dated if frame[name].n_unique() > 1 and _without_placeholder(frame[name]) is None
     ] or dated
     sure = [name for name, figures in numeric.items() if is_unix_time(figures)]
-    now = [name for name in dated if LATER.search(name.lower()) is None]
-    named = first_known(now, TIME_NAMES) or next(iter(dated), None) or first_known(sure, TIME_NAMES)
+    now = [name for name in dated if LATER.search(name.lower()) is None]  # neither not yet nor long ago
+    named = first_known(now, TIME_NAMES) or next(iter([*now, *dated]), None) or first_known(sure, TIME_NAMES)
     return named or first_known([*numeric], TIME_NAMES) or next(iter(sure), None)
-
-
-def _n_filled(column: pl.Series) -> int:
-    return int(rules.is_filled(column).sum()) if column.dtype == pl.String else column.count()
 
 
 def _is_of_another(frame: pl.DataFrame, name: str) -> bool:

@@ -362,7 +362,7 @@ def find_end_names(names: Sequence[str]) -> list[tuple[str, str]]:
     [('Remitter A/c No', 'Beneficiary A/c No')]
     """
     parts = [(part, name) for name in reversed(names) for part in (name.partition("(")[0], name)]
-    known = {form: name for part, name in parts for form in (normalized_name(part), "_".join(words_of(part)))}
+    known = {"_".join(words_of(part)): name for part, name in parts}
     whole = [(known[one], known[other]) for one, other in _END_NAMES if one in known and other in known]
     found: list[tuple[bool, int, str, str]] = []
     for name in names:

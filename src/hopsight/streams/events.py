@@ -310,11 +310,10 @@ def _find(table: Table, columns: Columns) -> Columns:
 
 def _with_new_columns(table: Table, columns: Columns) -> Columns:
     """Return the columns of a later file; those that the first did not have are not used, but for a status."""
-    assert columns.time is not None
+    assert columns.time is not None and columns.times is not None
     times = table.read([columns.time], text=())[columns.time]
     notice_offsets(times, None)
-    if columns.times is not None:
-        notice_undecided(times, columns.times, None)
+    notice_undecided(times, columns.times, None)
     before = table.names if columns.known is None else columns.known  # of a stream of an older version
     new = [name for name in table.names if name not in {*before, *columns.ignore}]
     void = _void(table, columns, new)
