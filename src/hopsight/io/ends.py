@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from hopsight.checks import Refusal, option
 from hopsight.io import rules
+from hopsight.io.frames import Table
 from hopsight.io.ids import forms_of, share_known
 from hopsight.io.nodes import check_column
 from hopsight.io.notices import notice
@@ -28,15 +29,13 @@ SAME = 1.05  # pairs of values for each value of two columns that are two names 
 SHARED = 0.3  # of the values of two columns of text, if they name the same nodes
 MOST_LOOKED_AT = 20  # columns whose values are looked at
 HARDLY_REPEATED = 0.9  # share of different values among the rows of a column that numbers them
-Sample = Callable[..., "pl.DataFrame"]  # of Table.sample
 
 
 def find_ends(
     names: Sequence[str],
     source: str | None,
     target: str | None,
-    sample: Sample | None = None,
-    head: Callable[[Sequence[str]], pl.DataFrame] | None = None,
+    table: Table | None = None,
     where: str = "",
     joins: Callable[[], pl.Series] | None = None,
 ) -> tuple[str, str]:
@@ -45,9 +44,8 @@ def find_ends(
     Without known names, or names that differ by known words, they are the first two columns, except for columns that
     are called like the number, the date or the amount of an event or hold dates, amounts, one value or nothing, and
     for a second name of the first. Numbers of rows are no ends, and columns of text that share values come before
-    others. ``sample`` returns some rows of some columns, and ``head`` the first ones; ``where`` is the place of the
-    table in a description of several. A column that is called as the ids of the node table, which ``joins`` returns,
-    is an end, and so are the only two that hold them.
+    others. Without ``table``, names alone decide; ``where`` is its place in a description of several. A column that is
+    called as the ids of the node table, which ``joins`` returns, is an end, and so are the only two that hold them.
 
     >>> find_ends(["amount", "Sender", "Receiver"], None, None)
     ('Sender', 'Receiver')
@@ -60,11 +58,11 @@ def find_ends(
     if len(names) < 2:
         found = f"there is only one, {names[0]!r}" if names else "there is none"
         raise ValueError(f"an edge list needs two columns, but {found}")
-    guess = next(iter(_called(names, head)), None)
+    guess = next(iter(_called(names, table)), None)
     if source is None or target is None:
-        held = _holding(names, sample, joins)
+        held = _holding(names, table, joins)
         if guess is None or (len(held) == 2 and not {*held}.intersection(guess)):
-            guess = (held[0], held[1]) if len(held) == 2 else _first(names, sample, joins)
+            guess = (held[0], held[1]) if len(held) == 2 else _first(names, table, joins)
             guess = guess[::-1] if goes_back(*guess) else guess
     guess = (source or "", target or "") if guess is None else guess
     if source is None:
@@ -82,12 +80,12 @@ def state_ends(ends: tuple[str, str], given: tuple[str | None, str | None], noti
         notice(f"Read edges from column {ends[0]!r} to column {ends[1]!r}.", notices)
 
 
-def _called(names: Sequence[str], head: Callable[[Sequence[str]], pl.DataFrame] | None) -> list[tuple[str, str]]:
+def _called(names: Sequence[str], table: Table | None) -> list[tuple[str, str]]:
     """Return the pairs of columns that are called like ends; if they may hold them, in the first rows, these first."""
     found = find_end_names(names)
-    if head is None or not found:
+    if table is None or not found:
         return found
-    rows = head([*dict.fromkeys(name for pair in found for name in pair)])
+    rows = table.head([*dict.fromkeys(name for pair in found for name in pair)])
     if not rows.height:
         return found
     never = {each.name for each in rows if _are_never_ids(each)}
@@ -102,18 +100,18 @@ def _are_never_ids(values: pl.Series) -> bool:
     return not len(known) or is_time(known) or (known.dtype == pl.String and rules.are_currencies(known))
 
 
-def _holding(names: Sequence[str], sample: Sample | None, joins: Callable[[], pl.Series] | None) -> list[str]:
+def _holding(names: Sequence[str], table: Table | None, joins: Callable[[], pl.Series] | None) -> list[str]:
     """Return the columns most of whose values are ids of the node table, where there is one."""
-    if sample is None or joins is None:
+    if table is None or joins is None:
         return []
     likely = [name for name in names[:MOST_LOOKED_AT] if not (is_event_name(name) or is_amount_name(name))]
     known = joins()
-    return [each.name for each in sample(likely) if share_known(forms_of(each, False), known) >= MOST_KNOWN]
+    return [each.name for each in table.sample(likely) if share_known(forms_of(each, False), known) >= MOST_KNOWN]
 
 
-def _first(names: Sequence[str], sample: Sample | None, joins: Callable[[], pl.Series] | None) -> tuple[str, str]:
+def _first(names: Sequence[str], table: Table | None, joins: Callable[[], pl.Series] | None) -> tuple[str, str]:
     """Return the first two columns that may hold node ids."""
-    rows = None if sample is None else sample(names[:MOST_LOOKED_AT])
+    rows = None if table is None else table.sample(names[:MOST_LOOKED_AT])
     if rows is not None and rows.height:
         _check_matrix(names, rows)
     likely = [name for name in names if not is_event_name(name)]
@@ -123,16 +121,16 @@ def _first(names: Sequence[str], sample: Sample | None, joins: Callable[[], pl.S
         rest = [name for name in likely if not unlikely(name)]
         likely = rest if len(rest) > 1 else likely
     first = likely if len(likely) > 1 else list(names)
-    if sample is None or rows is None or len(likely) < 2:
+    if table is None or rows is None or len(likely) < 2:
         return first[0], first[1]
-    first = _without_row_numbers(first, rows, sample)
+    first = _without_row_numbers(first, rows, table)
     joined = None if joins is None else first_known(first, [normalized_name(joins().name)])
     if joined is not None:
         first = sorted((joined, next(name for name in first if name != joined)), key=first.index)
     return _apart(first, rows)
 
 
-def _without_row_numbers(names: list[str], rows: pl.DataFrame, sample: Sample) -> list[str]:
+def _without_row_numbers(names: list[str], rows: pl.DataFrame, table: Table) -> list[str]:
     """Return the columns that may hold ends: not one that hardly repeats beside two columns of codes that do.
 
     A code has a digit, and another character or many digits.
@@ -143,13 +141,13 @@ def _without_row_numbers(names: list[str], rows: pl.DataFrame, sample: Sample) -
     codes = [each.name for each in shown if rules.nearly_all(rules.filled(each).str.contains(r"\d.*\D|\D.*\d|\d{5}"))]
     if len(codes) < 2:
         return names
-    unique = [each.name for each in shown if _hardly_repeats(each) and _hardly_repeats(_copies(each.name, sample))]
+    unique = [each.name for each in shown if _hardly_repeats(each) and _hardly_repeats(_copies(each.name, table))]
     return [name for name in names if name not in unique] if len({*codes} - {*unique}) > 1 else names
 
 
-def _copies(name: str, sample: Sample) -> pl.Series:
+def _copies(name: str, table: Table) -> pl.Series:
     """Return rows of a column in which a value is as often as in the whole table: among few rows, any may differ."""
-    return sample([name], copies=True)[name]
+    return table.sample([name], copies=True)[name]
 
 
 def _hardly_repeats(values: pl.Series) -> bool:

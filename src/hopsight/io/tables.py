@@ -312,8 +312,8 @@ class Rows:
         with reading(place):
             table = open_table(place, header=given.header, notices=notices)
             # The ends of a relation between two types share no values that could tell them.
-            looks = {} if where else {"sample": table.sample, "head": table.head}
-            names = find_ends(table.names, given.source, given.target, **looks, where=where, joins=joins)
+            looked_at = None if where else table
+            names = find_ends(table.names, given.source, given.target, looked_at, where=where, joins=joins)
             rest = [name for name in table.names if name not in names]
             for key in ("weight", "time"):
                 check_column(_option(where, key), getattr(given, key), table.names)

@@ -290,7 +290,7 @@ def _find(table: Table, columns: Columns) -> Columns:
         )
     special |= {columns.time, columns.clock, columns.amount, columns.currency}
     names = [name for name in table.names if name not in special]
-    source, target = find_ends(names, columns.source, columns.target, sample=table.sample, head=table.head)
+    source, target = find_ends(names, columns.source, columns.target, table)
     given = (columns.source, columns.target)
     columns = replace(columns, source=source, target=target)
     if columns.times is not None:
