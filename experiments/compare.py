@@ -18,7 +18,6 @@ import argparse
 import collections
 import json
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -208,4 +207,4 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

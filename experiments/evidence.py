@@ -247,7 +247,7 @@ def calibration_error(model: Any, graph: Any) -> dict[str, Any] | None:
             return None
         chosen = [pairs[:, rng.choice(pairs.shape[1], n_pairs, replace=False)] for pairs in classes]
         pairs = torch.from_numpy(np.concatenate(chosen, axis=1)).to(device)
-        total, seen = 0.0, views.of(views.index.trained(k))
+        total, seen = np.zeros(1), views.of(views.index.trained(k))
         for epoch, weights in zip(schedule.sample_epochs(len(seen)), model.samples_, strict=True):
             network.set_flat_weights(weights[k])
             view = seen[epoch % len(seen)]

@@ -45,7 +45,7 @@ def main() -> None:
     graph = hs.inject(hs.load("blogcatalog", data_dir=options.data_dir), n_cliques=10, clique_size=15, seed=0)
     warm = hs.make_graph(300, seed=0)
     schedule = {"n_epochs": options.epochs, "burn_in": options.burn_in, "n_samples": options.epochs - options.burn_in}
-    models = {
+    models: dict[str, Any] = {
         "same": hs.HCM(max_pairs=10_000_000, sampling_ratio=SHARE, drop_ratio=DROP, n_classes=N_CLASSES, **schedule),
         "default": hs.HCM(),
         "cross": hs.CrossHCM(),
@@ -105,7 +105,7 @@ def straightforward(graph: hs.AttributedGraph, n_epochs: int, burn_in: int) -> A
     for epoch in range(n_epochs):
         pairs, labels = sample(hops, int(SHARE * kept.sum()), rng)
         optimizer.zero_grad()
-        cross_entropy(logits(pairs), labels).backward()
+        torch.autograd.backward(cross_entropy(logits(pairs), labels))
         optimizer.step()
         with torch.no_grad():
             predicted = logits(both_ways).argmax(dim=1) + 1

@@ -370,7 +370,7 @@ def _mean(rows: Sequence[dict[str, Any]], protocol: str, names: Sequence[str], m
         if row["protocol"] == protocol and row["graph"] in names:
             found[row["graph"]].append(row[method])
     means = np.array([np.mean(values, axis=0) for values in found.values()])
-    return tuple(means.mean(axis=0)) if means.size else (np.nan, np.nan)  # type: ignore[return-value]
+    return tuple(means.mean(axis=0)) if means.size else (np.nan, np.nan)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ def main(file: str, detector: str, precision: str, n_epochs: str) -> None:
     import hopsight as hs
 
     edges, attributes, ids = pickle.loads(Path(file).read_bytes())
-    graph = hs.AttributedGraph.from_edges(*edges, attributes, node_ids=ids)
+    graph = hs.AttributedGraph.from_edges(edges[0], edges[1], attributes, node_ids=ids)
     model = hs.HCM.authors() if detector == "authors" else hs.CrossHCM()
     model.seed, model.device, model.precision = 0, "cpu", precision
     if n_epochs:

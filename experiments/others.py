@@ -74,7 +74,7 @@ def fit(job: tuple[Any, ...]) -> dict[str, Any]:
 
     torch.set_num_threads(1)
     edges, attributes, labels, ids = pickle.loads(Path(file).read_bytes())
-    graph = hs.AttributedGraph.from_edges(*edges, attributes, node_ids=ids)
+    graph = hs.AttributedGraph.from_edges(edges[0], edges[1], attributes, node_ids=ids)
     start = time.perf_counter()
     scores = DETECTORS[detector](seed=seed, device=device).fit(graph).decision_score_
     known = labels >= 0

@@ -39,7 +39,7 @@ EDGES: dict[tuple[str, str, str], dict[str, Any]] = {
     ("user", "used_device", "device"): {"file": "used_device.parquet"},
 }
 SIZES = (0.1, 0.3, 1, 3, 10)
-NATURES = {
+NATURES: dict[str, dict[str, Any]] = {
     "payments, with random cards and devices": {"paid": 0.1},
     "devices alone": {"device": 0.9, "used": 0.1},
     "both, half of each": {"paid": 0.45, "device": 0.85, "used": 0.45},

@@ -16,6 +16,7 @@ import subprocess
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -93,11 +94,8 @@ def peer_pairs(graph: hs.AttributedGraph) -> Iterator[Pair]:
     for library in ("pygod", "pyod"):
         for detector in ("DOMINANT", "Radar", "ANOMALOUS", "LOF"):
             if f"paper.{library}:{detector}" in installed:
-                yield (
-                    f"{detector}, 1,500 nodes: {library}'s",
-                    lambda name=detector, library=library: scores_of(graph, name, library, 0),
-                    lambda name=detector: scores_of(graph, name, "hopsight", 0),
-                )
+                theirs, ours = (partial(scores_of, graph, detector, each, 0) for each in (library, "hopsight"))
+                yield f"{detector}, 1,500 nodes: {library}'s", theirs, ours
 
 
 def axes(matrix: Any, n_components: int) -> Any:

@@ -52,7 +52,7 @@ class Draft:
     edges: IntArray
     attributes: Any
     n_nodes: int
-    weight: FloatArray | None = None
+    weight: Any = None  # one number per edge
     directed: bool = False
     n_left: int = 0  # nodes of the first kind in a bipartite graph
 
@@ -693,13 +693,14 @@ def make(cell: Cell) -> Any:
     labels = np.zeros(draft.n_nodes, dtype=np.int64)
     if cell.planted:
         draft, labels = plant(draft, cell.planted, rng)
+    source, target = draft.edges
     if draft.attributes is not None:
         return hs.AttributedGraph.from_edges(
-            *draft.edges, draft.attributes, directed=draft.directed, edge_weight=draft.weight, labels=labels
+            source, target, draft.attributes, directed=draft.directed, edge_weight=draft.weight, labels=labels
         )
     import polars as pl
 
-    columns = {"source": draft.edges[0], "target": draft.edges[1]}
+    columns = {"source": source, "target": target}
     columns |= {} if draft.weight is None else {"amount": draft.weight.round(2)}
     graph = hs.load(pl.DataFrame(columns), directed=draft.directed)
     return replace(graph, labels=labels[np.asarray(graph.node_ids, dtype=np.int64)])
