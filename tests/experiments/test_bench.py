@@ -32,7 +32,7 @@ def test_the_quick_suite_writes_every_table_and_figure(tmp_path):
     names = {"comparison", "mean_scores", "sweeps", "optimizers", "epochs", "growth"}
     assert {path.name for path in (out / "figures").iterdir()} == {f"{n}.{e}" for n in names for e in ("png", "svg")}
     assert {path.name for path in out.iterdir()} == {
-        "cells.jsonl", "curves.csv", "figures", "results.csv", "report.html", ".lock",
+        "cells.jsonl", "curves.csv", "figures", "results.csv", "report.html",
     }  # fmt: skip
     assert "Table 1: ROC-AUC" in printed
     assert "SGD, rate tuned on the loss" in (out / "report.html").read_text()
