@@ -9,6 +9,10 @@ The learner of an older version on the same labels, added to the file as the met
     git worktree add ../older 1bf6701
     PYTHONPATH=../older/src python experiments/labels.py older experiments/results/labels.json --judged judged.pickle
 
+How many nodes are flagged wrongly after learning, by how labels are chosen:
+
+    python experiments/labels.py flags --out experiments/results/flags.json
+
 The time and memory of learning, after a fit of a generated graph with ten edges per node:
 
     python experiments/labels.py time --nodes 10000 --attributes 64
@@ -49,6 +53,7 @@ PROTOCOLS = (
     "20+80", "queue 20", "queue 100", "top 100", "random 10", "random 20", "random 50", "random 100", "random 300",
     "random 1000",
 )  # fmt: skip
+FLAGGED = ("10+10", "20+40", "20+80", "queue 20", "queue 100", "random 100", "random 300")  # whose flags are counted
 METHODS = (
     "no labels", "learned", "forest", "forest on neighborhoods", "RFGraph", "XGBGraph", "XGBOD", "AAD forest",
     "1bf6701",
@@ -61,10 +66,10 @@ known: dict[str, dict[str, Any]] = {}  # what the processes that draw labels sha
 def main() -> None:
     """Fit, draw labels and write what each method makes of them; or print the tables of a file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=("run", "table", "older", "time"), default="run")
+    parser.add_argument("what", nargs="?", choices=("run", "table", "older", "time", "flags"), default="run")
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--graphs", nargs="+", default=[*ORGANIC, *PLANTED])
-    parser.add_argument("--protocols", nargs="+", default=PROTOCOLS)
+    parser.add_argument("--protocols", nargs="+")
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
@@ -87,10 +92,12 @@ def main() -> None:
         return
     for name in options.graphs:
         known[name] = fit(name, options.device)
-    tasks = [
-        (name, protocol, draw) for name in known for protocol in options.protocols for draw in range(options.draws)
-    ]
+    protocols = options.protocols or (FLAGGED if options.what == "flags" else PROTOCOLS)
+    tasks = [(name, protocol, draw) for name in known for protocol in protocols for draw in range(options.draws)]
     with multiprocessing.get_context("fork").Pool(options.processes) as pool:
+        if options.what == "flags":
+            write(options.out, [row for row in pool.imap(count_flags, tasks, chunksize=4) if row is not None])
+            return
         rows = [row for row in pool.imap(measure, tasks, chunksize=4) if row is not None]
         rows += pool.map(ask, known)
     if options.judged:
@@ -229,6 +236,24 @@ def measure(task: tuple[str, str, int]) -> dict[str, Any] | None:
     return row | {method: figures(truth, values) for method, values in scores.items()}
 
 
+def count_flags(task: tuple[str, str, int]) -> dict[str, Any] | None:
+    """Return how many nodes without a label are flagged, how many of them wrongly, and whether that is estimated."""
+    from hopsight.explanations.text import flagged_sentence
+
+    name, protocol, number = task
+    labels, model, graph = (known[name][part] for part in ("labels", "model", "graph"))
+    judged = judged_in(task)
+    if len({*labels[judged].tolist()}) < 2:
+        return None
+    given = dict(zip(graph.node_ids[judged].tolist(), (labels[judged] == 1).tolist(), strict=True))
+    learned = model.learn(given, graph=graph)
+    rest = np.setdiff1d(np.flatnonzero(labels >= 0), judged)
+    flagged = rest[learned.label_[rest] == 1]
+    said = flagged_sentence(learned, int(learned.label_.sum()), graph.n_nodes)
+    row = {"graph": name, "protocol": protocol, "draw": number, "estimated": int("expected to be" in said)}
+    return row | {"flagged": flagged.size, "false": int((labels[flagged] == 0).sum())}
+
+
 def figures(truth: Any, scores: Any) -> list[float]:
     """Return ROC-AUC and average precision."""
     from sklearn.metrics import average_precision_score, roc_auc_score
@@ -291,12 +316,12 @@ def judged_in(task: tuple[str, str, int]) -> Any:
     rng = np.random.default_rng(number)
     nobody = np.zeros(0, dtype=np.int64)
     anomalous, normal = np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)
-    if protocol == "20+80":
-        if anomalous.size < 20 + LEAST_UNLABELED or normal.size < 90:
+    if "+" in protocol:
+        sizes = [int(size) for size in protocol.split("+")]
+        if anomalous.size < sizes[0] + LEAST_UNLABELED or normal.size < sizes[1] + 10:
             return nobody
-        return np.sort(
-            np.concatenate([rng.choice(anomalous, 20, replace=False), rng.choice(normal, 80, replace=False)])
-        )
+        both = zip((anomalous, normal), sizes, strict=True)
+        return np.sort(np.concatenate([rng.choice(kind, size, replace=False) for kind, size in both]))
     kind, count = protocol.split()
     n, labeled = int(count), np.flatnonzero(labels >= 0)
     if 2 * n > labeled.size:

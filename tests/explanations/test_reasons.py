@@ -53,23 +53,29 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
 
 
 @pytest.mark.parametrize(
-    ("probability", "sentence"),
+    ("probability", "n_anomalous", "sentence"),
     [
-        ([0.9, 0.8, 0.1], "2 nodes flagged (probability of 50.0% or more), 3 without the labels; if the labels are a "
+        ([0.9, 0.8, 0.1], 4, "2 nodes flagged (probability of 50.0% or more), 3 without the labels; if the labels are a "
          "random sample, 15% of them are expected to be false alarms."),
-        ([0.95, 0.2, 0.1], "1 node flagged (probability of 50.0% or more), 3 without the labels; if the labels are a "
+        ([0.95, 0.2, 0.1], 4, "1 node flagged (probability of 50.0% or more), 3 without the labels; if the labels are a "
          "random sample, the chance of a false alarm is 5%."),
-        ([0.9, 0.02, 0.02], "1 node flagged (probability of 50.0% or more), 3 without the labels. How many are "
-         "false alarms is unknown: the labels are not a random sample (90% of them are anomalous, against an estimated "
-         "31% of all nodes)."),
-        ([0.4, 0.2, 0.1], "No node is probable enough to be flagged (the largest probability is 40%); 3 "
+        ([0.9, 0.02, 0.02], 9, "1 node flagged (probability of 50.0% or more), 3 without the labels. How many are "
+         "false alarms is unknown, and the probabilities may be too high: the labels are not a random sample (90% of "
+         "them are anomalous)."),
+        ([0.9, 0.02, 0.02], 5, "1 node flagged (probability of 50.0% or more), 3 without the labels. How many are "
+         "false alarms is unknown, and the probabilities may be too high: the labels may not be a random sample (50% "
+         "of them are anomalous)."),
+        ([0.4, 0.2, 0.1], 4, "No node is probable enough to be flagged (the largest probability is 40%); 3 "
          "were flagged without the labels; contamination=0.01 flags the first one."),
     ],
 )  # fmt: skip
-def test_only_labels_say_how_many_false_alarms_to_expect(probability: list[float], sentence: str) -> None:
+def test_only_labels_say_how_many_false_alarms_to_expect(
+    probability: list[float], n_anomalous: int, sentence: str
+) -> None:
+    """A share of anomalous labels that is above that of nodes is no random sample, though few labels cannot show it."""
     chances = np.array(probability)
     flags = (chances > 0.5).astype(np.int64)
-    anomalous = np.arange(10) < (9 if chances[1] < 0.1 else 4)
+    anomalous = np.arange(10) < n_anomalous
     learned = SimpleNamespace(kept=[0], anomalous=anomalous)  # the score is −log₁₀ of the probability of being normal
     model = SimpleNamespace(
         contamination="auto", threshold_=-np.log10(0.5), probability_=chances, label_=flags, learned_=learned,

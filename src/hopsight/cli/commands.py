@@ -46,7 +46,7 @@ def detect(
     false_alarms: Annotated[
         float | None, typer.Option(help="Level of the test; lower flags fewer.", show_default="0.1")
     ] = None,
-    contamination: Annotated[float | None, typer.Option(help="Flag this share of nodes instead.")] = None,
+    contamination: Annotated[float | None, typer.Option(help="Flag this share of nodes instead of testing.")] = None,
     learn_from: Annotated[str | None, typer.Option(help="Known cases: a column or a file.")] = None,
     anomalous_value: Annotated[list[str] | None, typer.Option(help="Label that means anomalous; repeatable.")] = None,
     only: Annotated[str | None, typer.Option(help="Rank only the nodes that this file lists.")] = None,
@@ -64,7 +64,7 @@ def detect(
     quiet: options.Quiet = False,
     help_all: options.HelpAll = False,
 ) -> None:
-    """Fit a detector to a graph, rank and explain its nodes, write a report."""
+    """Fit a detector to a graph, rank and explain its nodes, and write a report."""
     given = locals() | {"rank_unknown": source.rank_unknown}
     from hopsight.runs.console import show_result
     from hopsight.runs.detect import detect as run
@@ -244,7 +244,7 @@ def stream(
             show_default="1d, 1h or 1m, by the time span of the file",
         ),
     ] = None,
-    alarm: Annotated[float, typer.Option(help="Score from which events are flagged; 3 means 1 in 1,000.")] = 3.0,
+    alarm: Annotated[float, typer.Option(help="Flag events with at least this score; 3 means about 1 in 1,000.")] = 3.0,
     out: options.Out = Path("hopsight-out"),
     top: options.Top = 20,
     label: options.Label = None,
@@ -257,7 +257,7 @@ def stream(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Judge edges as events in time, each by earlier events, and raise alerts."""
+    """Judge each event by the events before it, and raise alerts."""
     from hopsight.streams.events import Columns
     from hopsight.streams.run import StreamRequest
 

@@ -101,8 +101,8 @@ OptionalSource = Annotated[
 ]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="The edge list has no header row.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
-Label = Annotated[str | None, typer.Option(help="Ground-truth label column, to evaluate.")]
-Ignore = Annotated[list[str] | None, typer.Option(help="Column to leave out, or rows: status=cancelled; repeatable.")]
+Label = Annotated[str | None, typer.Option(help="Ground-truth label column, only for evaluation.")]
+Ignore = Annotated[list[str] | None, typer.Option(help="Column to leave out, or rows such as status=cancelled; repeatable.")]
 SourceColumn = Annotated[str | None, typer.Option(help="Column with the source of each edge.")]
 TargetColumn = Annotated[str | None, typer.Option(help="Column with the target of each edge.")]
 Category = Annotated[list[str] | None, typer.Option(help="Column of codes, such as zip codes.")]
@@ -130,7 +130,7 @@ def reading(
     rank: Annotated[str | None, typer.Option(help="Type of node to rank.")] = None,
     name_column: Annotated[str | None, typer.Option(help="Column with a name to show beside the id.")] = None,
     category: Category = None,
-    currency: Annotated[str | None, typer.Option(help="Currency that amounts in others are scaled to.")] = None,
+    currency: Annotated[str | None, typer.Option(help="Currency to which other amounts are scaled.")] = None,
     derive: Annotated[
         str | None,
         typer.Option(
@@ -190,6 +190,7 @@ def decorate(app: Any) -> Any:
     app.epilog = _epilog(START)
     _decorate_options(app)
     for name, command in app.commands.items():
+        _decorate_options(command)
         for part, each in getattr(command, "commands", {"": command}).items():
             each.epilog = _epilog(EXAMPLES[f"{name} {part}".strip()])
             _decorate_options(each)

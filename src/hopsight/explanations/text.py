@@ -30,6 +30,7 @@ UNITS = (
 EPOCH = date(1970, 1, 1)
 FEW_FLAGGED = 0.01  # share of nodes that a user may ask for where none is flagged
 SURE = 3.0  # standard errors by which labels are more often anomalous than a random sample of nodes would be
+ALIKE = 0.03  # more than that, and labels may not be a random sample, though so few cannot show it
 WIDTH, LEAST_NAME = 80, 16  # columns of a terminal, and of a name in it
 
 
@@ -138,7 +139,7 @@ def flagged_sentence(
     """Say how many nodes are flagged, above which score or from which probability, and by which rule.
 
     Only a detector that has learned from labels says how many false alarms to expect: without labels, no estimate
-    holds on every kind of graph, nor if labels are anomalous more often than nodes seem to be. ``scored`` is for a
+    holds on every kind of graph, nor if labels are anomalous more often than nodes seem to be, such as known cases. ``scored`` is for a
     graph that the detector was not fitted on: it keeps the threshold of the fit. ``shown`` are the positions of the
     nodes that count, all by default.
 
@@ -180,10 +181,11 @@ def flagged_sentence(
         words = "stands out" if n_flagged == 1 else "stand out"
         return f"{plural(n_flagged, 'node')} {words} ({limit})."
     anomalous, mean = model.learned_.anomalous, float(probability[shown].mean())
-    if anomalous.mean() > mean + SURE * math.sqrt(mean * (1.0 - mean) / anomalous.size):
-        why = f"{anomalous.mean():.0%} of them are anomalous, against an estimated {100 * mean:.2g}% of all nodes"
-        unknown = "How many are false alarms is unknown: the labels are not a random sample"
-        return f"{start}{before}. {unknown} ({why})."
+    spread = SURE * math.sqrt(mean * (1.0 - mean) / anomalous.size)
+    if anomalous.mean() > mean + min(spread, ALIKE):
+        are = "are not" if anomalous.mean() > mean + spread else "may not be"
+        why = f"the labels {are} a random sample ({anomalous.mean():.0%} of them are anomalous)"
+        return f"{start}{before}. How many are false alarms is unknown, and the probabilities may be too high: {why}."
     normal = float((1.0 - probability[shown][model.label_[shown] == 1]).mean())
     start = f"{start}{before}; if the labels are a random sample"
     if n_flagged == 1:
