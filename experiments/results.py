@@ -39,7 +39,7 @@ FILES = (
     "evidence_steady.json", "evidence_textbook.json", "gpu.json", "growth.json", "growth_large.json", "thresholds.json",
     "thresholds_labeled.json", "thresholds_older.npz", "hcm_speed.json", "older.json", "older_demo.json",
     "older_xeon.json", "over_time.json", "over_time_published.json", "runs.json", "speed.json", "labels.json",
-    "p2p.json", "typed.json", "bank.json",
+    "flags.json", "p2p.json", "typed.json", "bank.json",
 )  # fmt: skip
 FIRST = "cross_hcm afb7e4c"
 NAMES = {"cross_hcm": "**CrossHCM**", "dominant": "DOMINANT", FIRST: "CrossHCM, first version (commit afb7e4c)"}
@@ -212,6 +212,22 @@ def thresholds_labeled() -> str:
     return markdown(["", "anomalies", "flagged in three fits", "false"], lines)
 
 
+def flags() -> str:
+    """Show how many nodes are flagged after learning and how many of them wrongly: means over draws, summed."""
+    rows, lines = raw("flags"), []
+    for protocol in dict.fromkeys(row["protocol"] for row in rows):
+        mine = [row for row in rows if row["protocol"] == protocol]
+        graphs = dict.fromkeys(row["graph"] for row in mine)
+        counts = [
+            sum(np.mean([row[name] for row in mine if row["graph"] == graph]) for graph in graphs)
+            for name in ("flagged", "false")
+        ]
+        said = sum(row["estimated"] for row in mine)
+        cells = [protocol, str(len(graphs)), *(f"{count:.0f}" for count in counts), digits(counts[1] / counts[0])]
+        lines.append([*cells, f"{said} of {len(mine)}"])
+    return markdown(["labels", "graphs", "flagged", "false", "share false", "draws with an estimate"], lines)
+
+
 def labels_short() -> str:
     """Show the means over graphs for four ways of labeling."""
     lines = labeled(0).splitlines()
@@ -349,7 +365,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "thresholds": partial(thresholds, False),
     "thresholds_each": partial(thresholds, True), "thresholds_labeled": thresholds_labeled,
     "labels": partial(labeled, 0), "labels_short": labels_short, "labels_single": partial(labeled, 1),
-    "labels_found": partial(labeled, 2),
+    "labels_found": partial(labeled, 2), "flags": flags,
     "several_types": several_types,
     "typed_graphs": typed_graphs,
     "banks": banks, "over_time": over_time,
