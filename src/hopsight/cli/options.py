@@ -102,7 +102,9 @@ OptionalSource = Annotated[
 NoHeader = Annotated[bool, typer.Option("--no-header", help="The edge list has no header row.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 Label = Annotated[str | None, typer.Option(help="Ground-truth label column, only for evaluation.")]
-Ignore = Annotated[list[str] | None, typer.Option(help="Column to leave out, or rows such as status=cancelled; repeatable.")]
+Ignore = Annotated[
+    list[str] | None, typer.Option(help="Column to leave out, or rows such as status=cancelled; repeatable.")
+]
 SourceColumn = Annotated[str | None, typer.Option(help="Column with the source of each edge.")]
 TargetColumn = Annotated[str | None, typer.Option(help="Column with the target of each edge.")]
 Category = Annotated[list[str] | None, typer.Option(help="Column of codes, such as zip codes.")]

@@ -32,7 +32,7 @@ from hopsight.explanations.reasons import (
 from hopsight.explanations.relations import relation_reasons, shared_by_all
 from hopsight.explanations.text import flagged_from
 from hopsight.graph import AttributedGraph
-from hopsight.io.typed import ONE_TYPE, own_degrees
+from hopsight.io.typed import ONE_TYPE, are_apart, own_degrees
 from hopsight.metrics import ranks
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ IntArray = NDArray[np.int64]
 AT_ONCE = 1000  # nodes whose transformed attributes are in memory together
 MOST_COMPARED = 50_000  # names that a misspelled one is compared with
 NO_EDGES = "the node has no edges, so its neighborhood says nothing about it."
+APART = "what it shares with others, too many share to connect it, so its neighborhood says nothing about it."
 NOT_JUDGED = "the detector did not judge this node; its score is the median of the others."
 NO_ROW = "it has no row in the node table, so there are no attributes to compare."
 NO_ROWS = "no neighbor has a row in the node table, so there are no attributes to compare."
@@ -192,7 +193,8 @@ class Explainer:
         graph = self.graph
         edges, others = self.edges.at(position)
         judged = bool(self.model.judged_[position]) if hasattr(self.model, "judged_") else True
-        notes = ([] if edges.size else [NO_EDGES]) + ([] if judged else [NOT_JUDGED])
+        alone = APART if are_apart(graph)[position] else NO_EDGES
+        notes = ([] if edges.size else [alone]) + ([] if judged else [NOT_JUDGED])
         compared = self.edges.compared(edges)
         is_ranked = graph.ranked is None or bool(graph.ranked[position])
         if is_ranked and edges.size and not compared.any():

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, plural, printable
 from hopsight.explanations.attributes import category_columns
-from hopsight.explanations.events import exchanged
+from hopsight.explanations.events import Calendar, exchanged, money
 from hopsight.explanations.reasons import SCALE
 from hopsight.explanations.text import Readable, Table, listed, origin, shown_name, shown_value
 from hopsight.graph import AttributedGraph
@@ -116,7 +116,7 @@ class Groups:
             density=group.density,
             score=group.score,
             shared=self.shared.among(group.members),
-            exchanged=exchanged(self.graph, group.members),
+            exchanged=within(self.graph, group),
             around=around(self.graph, group),
         )
 
@@ -151,6 +151,15 @@ def around(graph: AttributedGraph, group: Any) -> str:
         names.append(f"{context.types[context.other_types[number]]} {context.others[number]} ({who})")
     more = len(things) - len(names)
     return printable(f"They share {listed([*names, *([f'{more:,} more'] if more else [])])}.")
+
+
+def within(graph: AttributedGraph, group: Any) -> str:
+    """Say how much the members sent each other and, of a circle, how much of it went around."""
+    said = exchanged(graph, group.members)
+    if group.total is None:
+        return said
+    amount, span = money(group.total, currency=group.currency), Calendar.of(graph).span(group.first, group.last)
+    return said if amount in said and span in said else f"{said[:-1]}; {amount} of it went around ({span})."
 
 
 def groups_sentence(graph: AttributedGraph, groups: Sequence[Any]) -> str:

@@ -395,7 +395,7 @@ class Explanation(Readable):
         if kind == "outlier":
             return telling(self.own_values, 1)[0].in_short if self.own_values else MEANINGS[kind]
         if kind == "activity" and self.expected_degree is None:
-            return f"{plural(self.degree, 'connection')}, more than {percent(self.degree_percentile)} of nodes"
+            return connections(self.degree, self.degree_percentile)
         if kind == "activity" and self.expected_degree is not None:
             usual = usual_connections(self.expected_degree, self.n_nodes)
             return f"{plural(self._n_made, 'connection')}; {usual} would be usual"
@@ -473,15 +473,15 @@ class Explanation(Readable):
         yield self.summary
         if self.method is not None and self.flagged_from is None:
             yield f"The {self.detector} score measures {self.method}."
-        connections = f"{plural(self.degree, 'connection')}, more than {percent(self.degree_percentile)} of nodes"
+        has = connections(self.degree, self.degree_percentile)
         if self.flagged_from is None or self.probability is None:
-            yield f"Score {number(self.score)} (flagged above {number(self.threshold)}); {connections}."
+            yield f"Score {number(self.score)} (flagged above {number(self.threshold)}); {has}."
         else:
             own = chance(self.probability)
             if abs(self.probability - self.flagged_from) < 0.01:  # rounded to the side of the threshold that it is on
                 toward = math.ceil if self.flagged else math.floor
                 own = f"{toward(1000 * self.probability) / 10:.1f}%"
-            yield f"Probability {own} (flagged from {self.flagged_from:.1%}); {connections}."
+            yield f"Probability {own} (flagged from {self.flagged_from:.1%}); {has}."
         if self.evidence:
             shown = [each for each in self.evidence if each.strength >= NOTICEABLE or each.kind == self.decided_by]
             shown.sort(key=lambda each: -each.weight * each.strength * each.counts)
@@ -753,10 +753,20 @@ def activity_sentence(degree: int, expected: float | None, degree_percentile: fl
     >>> activity_sentence(41, 5000.0, 99.0, 1000)
     'Has 41 connections; nodes with similar attributes have far more.'
     """
-    has = f"Has {plural(degree, 'connection')}" if degree else "Has no connections"
     if expected is None:
-        return f"{has}, more than {percent(degree_percentile)} of nodes."
-    return f"{has}; nodes with similar attributes have {usual_connections(expected, n_nodes)}."
+        return f"Has {connections(degree, degree_percentile)}."
+    usual = usual_connections(expected, n_nodes)
+    return f"Has {connections(degree, 0.0)}; nodes with similar attributes have {usual}."
+
+
+def connections(degree: int, percentile: float) -> str:
+    """Return how many connections a node has, and which share of nodes has fewer.
+
+    >>> connections(41, 99.0), connections(1, 0.4), connections(0, 0.0)
+    ('41 connections, more than 99% of nodes', '1 connection', 'no connections')
+    """
+    more = f", more than {percent(percentile)} of nodes" if percentile >= 1 else ""
+    return f"{plural(degree, 'connection') if degree else 'no connections'}{more}"
 
 
 def usual_connections(expected: float, n_nodes: int) -> str:

@@ -139,9 +139,9 @@ def flagged_sentence(
     """Say how many nodes are flagged, above which score or from which probability, and by which rule.
 
     Only a detector that has learned from labels says how many false alarms to expect: without labels, no estimate
-    holds on every kind of graph, nor if labels are anomalous more often than nodes seem to be, such as known cases. ``scored`` is for a
-    graph that the detector was not fitted on: it keeps the threshold of the fit. ``shown`` are the positions of the
-    nodes that count, all by default.
+    holds on every kind of graph, nor if labels are anomalous more often than nodes seem to be, such as known cases.
+    ``scored`` is for a graph that the detector was not fitted on: it keeps the threshold of the fit. ``shown`` are the
+    positions of the nodes that count, all by default.
 
     >>> from types import SimpleNamespace
     >>> print(flagged_sentence(SimpleNamespace(contamination="auto", threshold_=3.0), 24, 2400))

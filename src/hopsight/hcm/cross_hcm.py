@@ -875,6 +875,9 @@ class CrossHCM(Detector):
             return groups
         edges = EdgeFeatures(self.edge_hop_, self.edge_surprise_, self.edge_dissimilarity_)
         sides = {"ring": self.edge_baseline_.strangeness(edges), "lockstep": self.edge_baseline_.alikeness(edges)}
+        if graph is not None and graph.edge_relation is not None:  # whoever has the same device closes triangles
+            own = are_own(graph)
+            sides = {kind: np.where(own, side, 0.0) for kind, side in sides.items()}
         least = self.least_evidence_
         names = None if graph is None else graph.node_ids
         found = all_groups(self.edge_index_, sides, self.evidence_, least, names)

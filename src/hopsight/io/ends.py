@@ -44,8 +44,9 @@ def find_ends(
     Without known names, or names that differ by known words, they are the first two columns, except for columns that
     are called like the number, the date or the amount of an event or hold dates, amounts, one value or nothing, and
     for a second name of the first. Numbers of rows are no ends, and columns of text that share values come before
-    others. Without ``table``, names alone decide; ``where`` is its place in a description of several. A column that is
-    called as the ids of the node table, which ``joins`` returns, is an end, and so are the only two that hold them.
+    others. Without ``table``, names alone decide; ``where`` is its place in a description of several, whose types say
+    which end is which. A column that is called as the ids of the node table, which ``joins`` returns, is an end, and so
+    are the only two that hold them.
 
     >>> find_ends(["amount", "Sender", "Receiver"], None, None)
     ('Sender', 'Receiver')
@@ -63,7 +64,7 @@ def find_ends(
         held = _holding(names, table, joins)
         if guess is None or (len(held) == 2 and not {*held}.intersection(guess)):
             guess = (held[0], held[1]) if len(held) == 2 else _first(names, table, joins)
-            guess = guess[::-1] if goes_back(*guess) else guess
+            guess = guess[::-1] if not where and goes_back(*guess) else guess
     guess = (source or "", target or "") if guess is None else guess
     if source is None:
         source = next(name for name in (*guess, *names) if name != target)

@@ -353,10 +353,19 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
     )
     if parts:
         shown = ", ".join(f"{part.name} ({plural(part.n_pairs, 'pair')})" for part in parts)
-        notice(f"Connected nodes of type {kind!r} by what they share: {shown}.", notices)
+        apart = int(are_apart(seen).sum())
+        rest = f"; {plural(apart, 'node')} share only with too many" if apart else ""
+        notice(f"Connected nodes of type {kind!r} by what they share: {shown}{rest}.", notices)
     for part in parts:
         _notice_across(graph, kind, part, notices)
     return with_relations(seen, source, target, codes, names)
+
+
+def are_apart(graph: AttributedGraph) -> NDArray[np.bool_]:
+    """Return which nodes have rows with nodes of other types, but nothing that connects them with their own."""
+    if graph.context is None:
+        return np.zeros(graph.n_nodes, dtype=np.bool_)
+    return (graph.degrees == 0) & (np.asarray(graph.context.counts).sum(axis=1) > 0)
 
 
 def _notice_across(graph: AttributedGraph, kind: str, part: _Shared, notices: list[str] | None) -> None:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from hopsight.checks import check_count
 from hopsight.detectors.table import decided_by, evidence_of, weights_of
 from hopsight.explanations import Explainer, Explanation
-from hopsight.explanations.events import Calendar, exchanged
+from hopsight.explanations.events import Calendar
 from hopsight.explanations.explainer import label_of
-from hopsight.explanations.groups import around
+from hopsight.explanations.groups import around, within
 from hopsight.explanations.reasons import MEANINGS, OwnValue, compared, edge_values, moved, plainest
 from hopsight.explanations.text import chance_of, shown_name, shown_value
 from hopsight.graph import AttributedGraph
@@ -299,7 +299,7 @@ def _group(shown: PageNodes, explainer: Explainer, number: int, group: Any) -> l
     """Return number, kind, members, size, density, score, what the members share, and the types of what is around."""
     graph = explainer.graph
     members = [shown.key(position) for position in group.members[:MAX_MEMBERS].tolist()]
-    said, alike = (around(graph, group), exchanged(graph, group.members)), explainer.groups.shared.among(group.members)
+    said, alike = (around(graph, group), within(graph, group)), explainer.groups.shared.among(group.members)
     about = cut(" ".join(filter(None, (*said, alike[0].upper() + alike[1:] if any(said) else alike))), MAX_SHARED)
     types = [] if graph.context is None else graph.context.other_types[list(group.around)].tolist()
     return [number, group.kind, members, group.members.size, group.density, group.score, about, types]

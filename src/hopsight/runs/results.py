@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from hopsight.detectors.table import own_columns, score_table, shown_order
 from hopsight.explanations.edges import edge_events, edge_order, edge_reasons, unlikeness_places
-from hopsight.explanations.events import Calendar, exchanged
-from hopsight.explanations.groups import Shared, around, groups_sentence
+from hopsight.explanations.events import Calendar
+from hopsight.explanations.groups import Shared, around, groups_sentence, within
 from hopsight.explanations.text import flagged_sentence
 from hopsight.graph import AttributedGraph
 from hopsight.io.frames import open_table
@@ -186,7 +186,7 @@ def write_groups(path: Path, graph: AttributedGraph, model: Any) -> None:
     if any(said := [around(graph, group) for group in groups]):
         table["around"] = said
     if graph.events is not None:
-        table["exchanged"] = [exchanged(graph, group.members) for group in groups]
+        table["exchanged"] = [within(graph, group) for group in groups]
     write_table(path, _frame(table), but=["members"])  # each member is guarded already
 
 
