@@ -21,7 +21,7 @@ def remembered(edges: list[tuple[int, int]], ticks: list[int] | None = None) -> 
         memory, new_network(0), ends[:, 0].copy(), ends[:, 1].copy(), np.array(ticks or [0] * len(edges)),
         np.zeros(len(edges), np.int64),
         np.full(len(edges), -1), np.full(len(edges), np.nan), np.zeros((len(edges), 2)), np.zeros(len(edges)),
-        np.zeros(len(edges)), np.zeros(len(edges), np.bool_), 0, 0,
+        np.zeros(len(edges)), np.zeros(len(edges), np.bool_), 0, 0, False,
         np.zeros((len(edges), N_COLUMNS), np.float32), np.zeros((len(edges), 3, N_SAID)),
         np.zeros((0, 2, N_ATTRIBUTES), np.float32),
     )  # fmt: skip

@@ -191,8 +191,7 @@ def _of_events(
 ) -> pl.DataFrame:
     """Return the flagged events, with the key of their episodes.
 
-    Where events have amounts, these must be rarer, or the third of a pair within a window. A burst of what one end pays
-    or is paid is left out: wages are many payments at once in every month.
+    Where events have amounts, these must be rarer, or the third of a pair within a window.
     """
     streak, received = pl.col("decided_by") == "streak", pl.col("streak_place") >= len(PARTS)
     end = (
@@ -203,8 +202,6 @@ def _of_events(
     pair = pl.format("2 {} {}", source, target)
     flagged = frame.with_row_index("number").with_columns(place=judged.places, level=pl.lit(0), end=end, key=pair)
     flagged = flagged.filter(pl.col("flagged") == 1)
-    if wording.money:
-        flagged = flagged.filter(~pl.col("decided_by").is_in(list(ALONE)))
     rare = pl.col("score") >= alarm + SINGLE
     if wording.paid:
         flagged = flagged.filter(rare | _among_several(flagged, tallies, float(judged.places[-1])))

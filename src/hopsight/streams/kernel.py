@@ -42,6 +42,8 @@ NEW_END = 0.1  # share of the ends of random pairs that are nodes never seen
 LN10 = math.log(10.0)
 LARGEST_AMOUNT, LARGEST_USUAL = 1e9, 500.0  # times the usual amount, and its logarithm: sums of these are finite
 LARGEST_PAID = 1e300
+OF_HOP, OF_AMOUNT = 0, 1  # parts of a streak
+LARGE = 2.0  # times what is usual for the pair or else the sender: what is judged as the amount of partners
 
 # Columns of the judgment of one event.
 (
@@ -104,11 +106,11 @@ def advance(state: State, events: pl.DataFrame, attributes: NDArray[np.float32] 
     accounts = np.zeros((events.height, 3, N_SAID))
     if attributes is None:
         attributes = np.zeros((0, 2, at.N_ATTRIBUTES), np.float32)
-    place = 0
+    place, money = 0, bool(state.notes.get("money", False))
     while True:
         place = process(
             memory, state.network, sources, targets, ticks, spans, hours, amounts, paid, places, moments, late, place,
-            seed, judgments, accounts, attributes,
+            seed, money, judgments, accounts, attributes,
         )  # fmt: skip
         if place >= events.height:
             break
@@ -159,12 +161,13 @@ def process(
     memory: Memory, network: Network, sources: NDArray[np.uint64], targets: NDArray[np.uint64],
     ticks: NDArray[np.int64], spans: NDArray[np.int64], hours: NDArray[np.int64], amounts: NDArray[np.float64],
     paid: NDArray[np.float64], places: NDArray[np.float64], moments: NDArray[np.float64], late: NDArray[np.bool_],
-    start: int, seed: int, judgments: NDArray[np.float32], accounts: NDArray[np.float64],
+    start: int, seed: int, money: bool, judgments: NDArray[np.float32], accounts: NDArray[np.float64],
     attributes: NDArray[np.float32],
 ) -> int:  # fmt: skip
     """Judge events from ``start`` on; return where it stopped: at the end, or where the network is to be fitted again.
 
-    Hours below 0 and amounts that are NaN are left out. Hours from 24 on, of the first day, are only learned.
+    Hours below 0 and amounts that are NaN are left out. Hours from 24 on, of the first day, are only learned. Where
+    amounts are ``money``, what one end alone does at once is no evidence: wages and rents are many payments in a day.
     """
     row, random_row = np.zeros(at.N_FEATURES, np.float32), np.zeros(at.N_FEATURES, np.float32)
     clock = memory.clock
@@ -200,8 +203,9 @@ def process(
                     seed,
                 )  # fmt: skip
         _look_at_pair(memory, judgments[event], memory.judged[pair, at.ODDS], memory.judged[pair, at.PAST])
-        _remember(memory, judgments[event], pair, source, target, hours[event], amounts[event], late[event])
-        _combine(memory, judgments[event], source, target, again or late[event])
+        _remember(memory, judgments[event], pair, source, target, hours[event], amounts[event], late[event], money)
+        large = money and amounts[event] > LARGE * judgments[event, USUAL_AMOUNT]
+        _combine(memory, judgments[event], source, target, again or late[event], money, large)
         _decide(judgments[event])
         if late[event]:
             memory.late[source, 0] += 1
@@ -336,7 +340,7 @@ def _look_at_pair(memory: Memory, judgment: NDArray[np.float32], odds: float, pa
 @inner
 def _remember(
     memory: Memory, judgment: NDArray[np.float32], pair: int, source: int, target: int, hour: int, amount: float,
-    late: bool,
+    late: bool, money: bool,
 ) -> None:  # fmt: skip
     """Count the event, and say how unusual its count, its amount and its hour are; a late one is part of no burst."""
     nodes, pairs = memory.nodes, memory.pairs
@@ -344,7 +348,7 @@ def _remember(
     strongest = 0.0
     for level in range(3):
         judgment[EV_PAIR + level] = 0.0
-        for scale in range(0 if late else at.N_SCALES):
+        for scale in range(0 if late or (money and level != PAIR) else at.N_SCALES):
             if level == PAIR:
                 counts = pairs.bursts[pair, 0, scale]
             else:
@@ -384,12 +388,16 @@ def _remember(
 
 
 @inner
-def _combine(memory: Memory, judgment: NDArray[np.float32], source: int, target: int, again: bool) -> None:
+def _combine(
+    memory: Memory, judgment: NDArray[np.float32], source: int, target: int, again: bool, money: bool, large: bool
+) -> None:
     """Say how unusual pair, amount and hour are together, and whether the event is part of a streak.
 
     Their sum is compared with that of earlier events, as three things that are a little unusual rarely come together,
     and so is the strongest of them, which the sum dilutes. A pair that comes again in the same tick is judged by the
-    same past: it adds nothing to a streak. Nor does an event that is late.
+    same past: it adds nothing to a streak. Nor does an event that is late. Where amounts are money, no streak is one of
+    amounts, as on the day of rents, and a large payment is no part of one of pairs, as on the day of wages: much that
+    moves with new partners is judged with them (``accounts.py``).
     """
     parts = (judgment[EV_HOP], judgment[EV_AMOUNT], judgment[EV_HOUR])
     seen, tail = memory.seen, memory.tail
@@ -401,6 +409,8 @@ def _combine(memory: Memory, judgment: NDArray[np.float32], source: int, target:
     judgment[EV_STREAK] = judgment[SOURCE_SCORE] = judgment[TARGET_SCORE] = 0.0
     for place in range(2 * at.N_PARTS):
         end, part = place // at.N_PARTS, place % at.N_PARTS
+        if (money and part == OF_AMOUNT) or (large and part == OF_HOP):
+            continue
         row = memory.streaks[source if end == 0 else target, end, part]
         found, level = 0.0, 0.0
         if again:
