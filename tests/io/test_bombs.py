@@ -1,7 +1,5 @@
 """Small files that would fill the memory are refused in one sentence, before the memory is allocated."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import zipfile

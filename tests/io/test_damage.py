@@ -1,7 +1,5 @@
 """Damaged files of every format: read, or refused with one sentence; never anything else."""
 
-from __future__ import annotations
-
 import bz2
 import lzma
 import random

@@ -1,7 +1,5 @@
 """GraphML, GML, GEXF and NetworkX graphs."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any
@@ -99,21 +97,12 @@ def test_gml_in_utf_8_and_with_labels_that_are_not_unique(tmp_path: Path) -> Non
     assert graph.node_ids.tolist() == [5, 6]
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("g.gml", "graph ["),
-        ("g.gml", "hello"),
-        ("g.gml", "graph [ node [ id 1 ] edge [ source 1 target 2 ] ]"),
-        ("g.gml", "graph [ " * 50_000),
-        ("g.gml", "graph [ node 7 ]"),
-        ("g.gexf", "<gexf"),
-        ("g.gexf", "<html></html>"),
-        ("g.gexf", "<gexf><graph><nodes><node/></nodes></graph></gexf>"),
-        ("g.gexf", '<!DOCTYPE g [<!ENTITY a "b">]><gexf>&a;</gexf>'),
-        ("g.gexf", "<gexf>" + "<a>" * 1000),
-    ],
-)
+@pytest.mark.parametrize(("name", "text"), [
+    ("g.gml", "graph ["), ("g.gml", "hello"), ("g.gml", "graph [ node [ id 1 ] edge [ source 1 target 2 ] ]"),
+    ("g.gml", "graph [ " * 50_000), ("g.gml", "graph [ node 7 ]"), ("g.gexf", "<gexf"), ("g.gexf", "<html></html>"),
+    ("g.gexf", "<gexf><graph><nodes><node/></nodes></graph></gexf>"),
+    ("g.gexf", '<!DOCTYPE g [<!ENTITY a "b">]><gexf>&a;</gexf>'), ("g.gexf", "<gexf>" + "<a>" * 1000),
+])  # fmt: skip
 def test_damaged_documents_are_refused_in_one_sentence(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=r"^cannot read .*g\.g.*: .+$") as caught:
@@ -179,20 +168,13 @@ def test_document_types_and_entities_are_refused_in_any_encoding(tmp_path: Path,
         read_graphml(tmp_path / "bomb.graphml")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ('target="n1"', 'target="n7"', "end that is not declared"),
-        ('<node id="n0">', '<node id="n0"/><node id="n0">', "declares a node twice"),
-        ('target="n1"', "", "end that is not declared"),
-        ('<node id="n1">', "<node>", "end that is not declared"),
-        ('<data key="d0">42', '<data key="d9">42', "Bad GraphML data: no key d9"),
-        (">42<", ">inf<", "'inf'"),
-        (">42<", ">many<", "'many'"),
-        ("<edge ", "<hyperedge/><edge ", "hyperedges"),
-        ("</graphml>", "", "not XML"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "words"), [
+    ('target="n1"', 'target="n7"', "end that is not declared"),
+    ('<node id="n0">', '<node id="n0"/><node id="n0">', "declares a node twice"),
+    ('target="n1"', "", "end that is not declared"), ('<node id="n1">', "<node>", "end that is not declared"),
+    ('<data key="d0">42', '<data key="d9">42', "Bad GraphML data: no key d9"), (">42<", ">inf<", "'inf'"),
+    (">42<", ">many<", "'many'"), ("<edge ", "<hyperedge/><edge ", "hyperedges"), ("</graphml>", "", "not XML"),
+])  # fmt: skip
 def test_a_damaged_document_is_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
     assert old in SMALL
     with pytest.raises(ValueError, match=words):

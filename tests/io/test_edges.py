@@ -1,7 +1,5 @@
 """Columns of edge lists, and the attributes that edges give their nodes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +8,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hopsight.flow.evidence import Flow
 from hopsight.io.derive import STRUCTURE, Arcs, EdgeRows, derive, structure, usual
 from hopsight.io.edges import EdgeColumns, edge_columns
 from hopsight.loading import load
@@ -98,19 +95,13 @@ def test_it_is_said_how_far_times_and_amounts_reach(columns: dict[str, Any], sai
     assert [line.partition("' ")[2] for line in notices if line.endswith(tuple(said))] == said
 
 
-@pytest.mark.parametrize(
-    ("columns", "options", "words"),
-    [
-        ({"w": ["1", "many"]}, {"weight_column": "w"}, "column 'w', row 2: 'many' is not a number"),
-        ({"t": ["2024-05-31", "soon"]}, {"time_column": "t"}, "column 't', row 2: 'soon' is not a date"),
-        ({"x": [1.0, float("inf")]}, {}, "column 'x', row 2 is infinite"),
-        (
-            {"x": ["1", "2", "n.b."]},
-            {},
-            r"column 'x', row 3: 'n.b.' is not a number.*category=\['x'\] to read.* or ignore=",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("columns", "options", "words"), [
+    ({"w": ["1", "many"]}, {"weight_column": "w"}, "column 'w', row 2: 'many' is not a number"),
+    ({"t": ["2024-05-31", "soon"]}, {"time_column": "t"}, "column 't', row 2: 'soon' is not a date"),
+    ({"x": [1.0, float("inf")]}, {}, "column 'x', row 2 is infinite"),
+    ({"x": ["1", "2", "n.b."]}, {},
+     r"column 'x', row 3: 'n.b.' is not a number.*category=\['x'\] to read.* or ignore="),
+])  # fmt: skip
 def test_cells_that_do_not_fit_are_refused(columns: dict[str, Any], options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         sorted_in(columns, **options)
@@ -233,78 +224,6 @@ def payments(**columns: Any) -> pl.DataFrame:
     return pl.DataFrame({"from": list("abcab"), "to": list("bcaca"), **columns})
 
 
-@pytest.mark.parametrize("codes", [["978", "392"], [978, 392], ["EUR", "JPY"]])
-def test_currencies_may_be_numbers(codes: list[Any]) -> None:
-    paid = {"from": list("abcdef") * 2, "to": list("bcdefacddfab"), "amount": [*range(5, 11), *range(900, 906)]}
-    frame = pl.DataFrame({**paid, "ccy": [codes[0]] * 6 + [codes[1]] * 6, "currency rate": [1.25] * 11 + [1.5]})
-    graph = load(frame, notices=(notices := []))
-    assert graph.events is not None and graph.events.currencies == ("EUR", "JPY")
-    assert any(each.startswith("Amounts are in 2 currencies (EUR, JPY)") for each in notices)
-    assert "currency rate sent, median" in graph.attribute_names
-    count = pl.DataFrame({**paid, "amount in currency": paid["amount"]}).drop("amount")
-    assert "amount in currency sent, median" in load(count, notices=[]).attribute_names
-
-
-def test_amounts_of_several_currencies_are_compared_with_their_own() -> None:
-    rows = payments(amount=[100.0, 50.0, 200.0, 11_000.0, 22_000.0], Currency=["EUR", "EUR", "EUR", "HUF", "HUF"])
-    notices: list[str] = []
-    graph = load(rows, derive="sent", notices=notices)
-    assert any(each.startswith("Amounts are in 2 currencies (EUR, HUF): each is compared") for each in notices)
-    assert graph.events.amount.tolist() == [100.0, 50.0, 200.0, 11_000.0, 22_000.0]  # as they are written
-    assert graph.edge_attribute_names == ("amount in EUR",)
-    amounts = dict(zip(map(tuple, graph.edges.T.tolist()), graph.edge_attributes[:, 0].tolist(), strict=True))
-    assert amounts[1, 2] == 50.0  # of b and c; medians are 100 EUR and 16,500 HUF
-    np.testing.assert_allclose(amounts[0, 2], (200.0 + 11_000.0 / 165.0) / 2)
-    asked = load(rows, derive="sent", currency="huf", notices=[])
-    np.testing.assert_allclose(asked.edge_attributes, 165.0 * graph.edge_attributes)
-    with pytest.raises(ValueError, match=r"currency must be one that amounts are in \(EUR, HUF\), got 'USD'"):
-        load(rows, currency="USD", notices=[])
-    plain = load(rows, derive="sent", ignore=["Currency"], notices=[])
-    assert plain.edge_attribute_names == ("amount",)
-    one = load(rows.with_columns(Currency=pl.lit("EUR")), derive="sent", notices=[])
-    assert one.edge_attribute_names == ("amount in EUR",)  # so that a model of these knows both
-    assert one.events.currencies == ("EUR",)
-
-
-@pytest.mark.parametrize(
-    ("columns", "unit"),
-    [
-        ({"Betrag (EUR)": ["1,50", "2,50", "3,50", "4,50"]}, ("EUR",)),
-        ({"amount_usd": [1.5, 2.5, 3.5, 4.5]}, ("USD",)),
-        ({"Amount ($)": [1.5, 2.5, 3.5, 4.5]}, ("USD",)),
-        ({"amount": ["R$ 1,50", "R$ 2,50", "R$ 3,50", "R$ 4,50"]}, ("BRL",)),
-        ({"amount": [1.5, 2.5, 3.5, 4.5], "Whg": ["EUR", "EUR", "CHF", "CHF"]}, ("CHF", "EUR")),
-        ({"amount": [1.5, 2.5, 3.5, 4.5], "kind": ["EUR", "EUR", "card", "card"]}, ()),
-    ],
-)
-def test_the_currency_is_known_by_the_codes_in_a_column_a_header_or_the_cells(
-    columns: dict[str, Any], unit: tuple[str, ...]
-) -> None:
-    rows = pl.DataFrame({"source": list("abca"), "target": list("bcac"), **columns})
-    assert load(rows, notices=[]).events.currencies == unit
-
-
-DOLLARS = ["$1.5", "$2.5", "$3.5", "$4.5"] * 3
-
-
-@pytest.mark.parametrize(
-    ("columns", "said"),
-    [
-        ({"amount": DOLLARS, "currency": "EUR"}, "EUR by column 'currency', but in USD by the cells of column"),
-        ({"amount_usd": range(12), "currency": "EUR"}, "by the name of column 'amount_usd': column 'currency' counts"),
-        ({"Betrag (EUR)": DOLLARS}, "EUR by the name of column 'Betrag (EUR)', but in USD by the cells"),
-        ({"amount": [1.5, -2.5, 3.5, 4.5] * 3}, "'amount' is not used as the amount of each edge: 3 of 12 are neg"),
-        ({"amount": [5.0] * 12}, "'amount' is not used as the amount of each edge: its numbers are all the same."),
-        ({"bytes": range(12)}, "Column 'bytes' is an attribute of edges; pass weight_column='bytes' to weigh edges"),
-        ({"time": ["10:31", "10:32"] * 6}, "is not the time of each edge: it has times of day without a date"),
-        ({"amount": range(12), "currency": ["EUR"] * 11 + [""]}, "Read the currency of 1 row without one as EUR."),
-    ],
-)  # fmt: skip
-def test_what_is_no_amount_and_which_currency_counts_is_said(columns: dict[str, Any], said: str) -> None:
-    load(pl.DataFrame({"source": list("abca") * 3, "target": list("bcac") * 3, **columns}), notices=(notices := []))
-    assert sum(said in text for text in notices) == 1
-
-
 def test_numbers_of_payments_and_free_text_are_left_out_unless_named() -> None:
     """What hardly ever repeats says nothing about a node; copies of a row are named, because they count twice."""
     rows = pl.DataFrame(
@@ -329,38 +248,28 @@ def test_numbers_of_payments_and_free_text_are_left_out_unless_named() -> None:
     assert said in str(notices) and "21 rows" not in str(notices)
 
 
-@pytest.mark.parametrize(
-    ("dates", "pattern"),
-    [
-        (["01.03.2024", "02.03.2024", "03.03.2024", "04.03.2024", None], "%d.%m.%Y"),
-        (["2024-03-13 08:00", "2024-03-14", "2024-03-15", "2024-03-16", None], "%Y-%m-%d"),
-        (["03/13/2024", "03/14/2024", "03/15/2024", "03/16/2024", None], "%m/%d/%Y"),
-    ],
-)
+@pytest.mark.parametrize(("dates", "pattern"), [
+    (["01.03.2024", "02.03.2024", "03.03.2024", "04.03.2024", None], "%d.%m.%Y"),
+    (["2024-03-13 08:00", "2024-03-14", "2024-03-15", "2024-03-16", None], "%Y-%m-%d"),
+    (["03/13/2024", "03/14/2024", "03/15/2024", "03/16/2024", None], "%m/%d/%Y"),
+])  # fmt: skip
 def test_dates_are_shown_as_the_file_writes_them(dates: list[str | None], pattern: str) -> None:
     assert load(payments(day=dates), notices=[]).events.dates == pattern
 
 
-@pytest.mark.parametrize(
-    ("column", "message"),
-    [
-        ({"time": ["2024-05-31", "2024-06-01", "2024-06-02", "0001-01-01"]}, "'0001-01-01' is not a date"),
-        ({"time": ["31/05/2024", "30/05/2024", "29/05/2024", "01/01/0001"]}, "'01/01/0001' is not a date"),
-    ],
-)
+@pytest.mark.parametrize(("column", "message"), [
+    ({"time": ["2024-05-31", "2024-06-01", "2024-06-02", "0001-01-01"]}, "'0001-01-01' is not a date"),
+    ({"time": ["31/05/2024", "30/05/2024", "29/05/2024", "01/01/0001"]}, "'01/01/0001' is not a date"),
+])  # fmt: skip
 def test_a_date_that_stands_for_none_is_refused(column: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         sorted_in(column)
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("amount", ["１２", "３", "４"]),
-        ("amount", ["1,234.56", "1.234,56", "1k"]),
-        ("Date", ["31. Mai", "1. Juni", "1. Juni"]),
-    ],
-)
+@pytest.mark.parametrize(("name", "words"), [
+    ("amount", ["１２", "３", "４"]), ("amount", ["1,234.56", "1.234,56", "1k"]),
+    ("Date", ["31. Mai", "1. Juni", "1. Juni"]),
+])  # fmt: skip
 def test_text_under_the_name_of_an_amount_or_a_time_is_said(name: str, words: list[str]) -> None:
     found, notices = sorted_in({name: [*words, words[0]]})
     assert list(found.categories) == [name]
@@ -375,12 +284,3 @@ def test_an_end_is_neither_weight_nor_time(role: str) -> None:
     for column, ignore in (("target", ()), ("amount", ("amount",))):
         with pytest.raises(ValueError, match=f"column '{column}' cannot be the"):
             load(edges, ignore=ignore, **{role: column})
-
-
-def test_bytes_are_an_amount_that_nobody_passes_on() -> None:
-    ends = {"src": [f"h{row % 5}" for row in range(30)], "dst": [f"h{(row + 1) % 5}" for row in range(30)]}
-    times = [f"2024-03-01 10:{row:02}" for row in range(30)]
-    for name, moves in (("bytes", False), ("Total Bytes", False), ("amount", True), ("paid", True)):
-        frame = pl.DataFrame({**ends, name: range(900, 930), "time": times})
-        events = load(frame, weight_column=name, notices=[]).events
-        assert events.moves == moves and np.isfinite(Flow.fit(events, 5).raw[1]).any() == moves

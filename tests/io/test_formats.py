@@ -1,7 +1,5 @@
 """Formats by suffix, and graphs of other libraries."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any
@@ -150,8 +148,7 @@ def test_asking_for_directions_that_a_file_does_not_have_gets_a_notice(
     tmp_path: Path, two_cliques: AttributedGraph
 ) -> None:
     io.write(two_cliques, tmp_path / "g.npz")
-    notices: list[str] = []
-    assert not io.read(tmp_path / "g.npz", directed=True, notices=notices).directed
+    assert not io.read(tmp_path / "g.npz", directed=True, notices=(notices := [])).directed
     assert "undirected" in notices[0]
 
 

@@ -1,7 +1,5 @@
 """Tables of every kind: text, Parquet, Arrow, databases, folders of files and data frames."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -11,11 +9,15 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 
 import duckdb
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from hopsight.io.frames import frame_of, open_table, write_frame
@@ -23,6 +25,8 @@ from hopsight.io.sources import reading, resolve
 from hopsight.loading import files_of, load
 from hopsight.runs.request import Source
 from postgres_server import postgres_server
+
+from .cases import MANY, put
 
 
 def read(path: Path, text: tuple[str, ...] = ()) -> dict[str, list[object]]:
@@ -37,16 +41,10 @@ def write(folder: Path, content: bytes, name: str = "t.csv") -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"id,x\na,1\nb,2\n",
-        b"id;x\na;1\nb;2",
-        b"id\tx\r\na\t1\r\nb\t2\r\n",
-        b"id|x\na|1\nb|2\n\n\n",
-        b'\xef\xbb\xbf"id","x"\n"a",1\n"b",2\n',
-    ],
-)
+@pytest.mark.parametrize("content", [
+    b"id,x\na,1\nb,2\n", b"id;x\na;1\nb;2", b"id\tx\r\na\t1\r\nb\t2\r\n", b"id|x\na|1\nb|2\n\n\n",
+    b'\xef\xbb\xbf"id","x"\n"a",1\n"b",2\n',
+])  # fmt: skip
 def test_separators_line_ends_and_byte_order_marks_of_other_programs(tmp_path: Path, content: bytes) -> None:
     assert read(write(tmp_path, content)) == {"id": ["a", "b"], "x": [1, 2]}
     packed = write(tmp_path, gzip.compress(content), "t.csv.gz")
@@ -54,21 +52,13 @@ def test_separators_line_ends_and_byte_order_marks_of_other_programs(tmp_path: P
     assert read(write(tmp_path, gzip.compress(content), "misnamed.csv")) == {"id": ["a", "b"], "x": [1, 2]}
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"id,id\n1,2\n", "two of its columns are called 'id'"),
-        (b"id,x\n\xe9\x01,1\n", "not a text table"),
-        (b"\x00\x01\x02\x03", "not a text table"),
-        (b"\x28\xb5\x2f\xfd zstd", "damaged|truncated"),
-        (b"\x78\x9c zlib", "unpack it first"),
-        (b"\n\n \n", "no rows"),
-        (b"# nothing else\n", "no rows"),
-        (b",".join(b"c%d" % i for i in range(100_001)), "100,001 columns"),
-        (b'"' + b"x" * 200_000 + b'",y\n1,2\n', "not the header"),
-        (b"\x1f\x8b\x08\x00 no gzip", "damaged"),
-    ],
-)
+@pytest.mark.parametrize(("content", "words"), [
+    (b"id,id\n1,2\n", "two of its columns are called 'id'"), (b"id,x\n\xe9\x01,1\n", "not a text table"),
+    (b"\x00\x01\x02\x03", "not a text table"), (b"\x28\xb5\x2f\xfd zstd", "damaged|truncated"),
+    (b"\x78\x9c zlib", "unpack it first"), (b"\n\n \n", "no rows"), (b"# nothing else\n", "no rows"),
+    (b",".join(b"c%d" % i for i in range(100_001)), "100,001 columns"),
+    (b'"' + b"x" * 200_000 + b'",y\n1,2\n', "not the header"), (b"\x1f\x8b\x08\x00 no gzip", "damaged"),
+])  # fmt: skip
 def test_a_file_that_is_not_a_table_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         read(write(tmp_path, content))
@@ -276,14 +266,10 @@ def test_a_connection_to_a_server(bank: str) -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ("?table=nowhere", "nowhere"),
-        ("?query=SELEKT 1", "syntax error"),
-        ("?query=DROP TABLE people", "read-only transaction"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), [
+    ("?table=nowhere", "nowhere"), ("?query=SELEKT 1", "syntax error"),
+    ("?query=DROP TABLE people", "read-only transaction"),
+])  # fmt: skip
 def test_what_the_server_refuses_is_one_sentence(bank: str, options: str, words: str) -> None:
     with pytest.raises(ValueError, match=words) as caught:
         load(f"{bank}{options}", nodes=f"{bank}?table=people")
@@ -357,8 +343,7 @@ EDGES = pl.DataFrame(
 
 def loaded(path: Path | str) -> tuple[dict[tuple[str, str], float], list[str]]:
     """Return the amount of each edge and the notices."""
-    notices: list[str] = []
-    graph = load(path, notices=notices)
+    graph = load(path, notices=(notices := []))
     ends = [tuple(graph.node_ids[pair].tolist()) for pair in graph.edges.T]
     place = graph.edge_attribute_names.index("amount")
     return dict(zip(ends, graph.edge_attributes[:, place].tolist(), strict=True)), notices
@@ -416,18 +401,88 @@ def test_arrow_files_and_streams(compression: str, tmp_path: Path) -> None:
     assert loaded(tmp_path / "stream.arrow")[0] == AMOUNTS
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"hello, world", "it is damaged, or not an Arrow or Feather file"),
-        (b"ARROW1\0\0" + b"\xff" * 50, "it is damaged, or not an Arrow or Feather file"),
-        (b"ARROW1\0\0" + b"\x7f" * 50 + b"ARROW1", "it is damaged"),
-        (b"\xff\xff\xff\xff" + b"\x7f" * 50, "it is damaged"),
-        (b"FEA1" + b"\0" * 50, "it is of the first version of Feather; write it again"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), [
+    (b"hello, world", "it is damaged, or not an Arrow or Feather file"),
+    (b"ARROW1\0\0" + b"\xff" * 50, "it is damaged, or not an Arrow or Feather file"),
+    (b"ARROW1\0\0" + b"\x7f" * 50 + b"ARROW1", "it is damaged"), (b"\xff\xff\xff\xff" + b"\x7f" * 50, "it is damaged"),
+    (b"FEA1" + b"\0" * 50, "it is of the first version of Feather; write it again"),
+])  # fmt: skip
 def test_damaged_arrow_files_are_refused_in_one_sentence(content: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "edges.arrow").write_bytes(content)
     with pytest.raises(ValueError, match=message) as caught:
         load(tmp_path / "edges.arrow")
     assert "\n" not in str(caught.value)
+
+
+def test_what_a_folder_holds_besides_is_named_and_an_empty_file_of_it_too(tmp_path: Path) -> None:
+    put(tmp_path / "may.csv", "from,to,amount", "{a},{b},{i}")
+    EDGES.write_ndjson(tmp_path / "june.json")
+    (tmp_path / "old").mkdir()
+    EDGES.write_parquet(tmp_path / "old" / "april.parquet")
+    notices: list[str] = []
+    assert load(tmp_path, notices=notices).n_nodes == 6
+    assert f"Read 1 file of {tmp_path}; not read: june.json, old/april.parquet." in notices
+    (tmp_path / "july.csv").touch()
+    with pytest.raises(ValueError, match=r"july\.csv"):
+        load(tmp_path)
+
+
+def test_parts_of_a_folder_whose_types_differ_are_one_table(tmp_path: Path) -> None:
+    days = ["2024-01-01", "2024-01-02"]
+    for name, amounts in (("jan", [10, 20]), ("feb", [10.5, 20.25])):
+        frame = pl.DataFrame({"from": ["A", "B"], "to": ["B", "C"], "amount": amounts, "on": days})
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    assert sorted(load(tmp_path, notices=[]).events.amount.tolist()) == [10, 10.5, 20, 20.25]
+    pl.DataFrame({"from": ["A"], "to": ["C"], "amount": [[1]], "on": ["x"]}).write_parquet(tmp_path / "mar.parquet")
+    with pytest.raises(ValueError, match=r"its parts differ: column 'amount' holds .* in feb.parquet and .* in "):
+        load(tmp_path, notices=[])
+
+
+SOURCES, TARGETS = [[pair[end] for pair in MANY] for end in (0, 1)]
+COUNT = range(len(MANY))
+FRAMES = {
+    "pandas categories, nullable numbers and time zones": pd.DataFrame(
+        {"payer": pd.Categorical(map(str, SOURCES)), "payee": pd.Categorical(map(str, TARGETS)),
+         "amount": pd.array([None if i % 9 == 0 else i for i in COUNT], dtype="Int64"),
+         "when": pd.date_range("2024-01-01", periods=48, freq="7h", tz="Europe/Oslo")}),
+    "pandas decimals": pd.DataFrame(
+        {"sender": SOURCES, "receiver": TARGETS, "amount": [Decimal(i) / 7 for i in COUNT],
+         "when": [pd.Timestamp("2024-01-01") + pd.Timedelta(days=i) for i in COUNT]}),
+    "pandas levels": pd.DataFrame(
+        {"amount": [i + 0.5 for i in COUNT], "when": pd.date_range("2024-01-01", periods=48)},
+        index=pd.MultiIndex.from_arrays([SOURCES, TARGETS], names=["source", "target"])),
+    "polars decimals, lists and structs": pl.DataFrame(
+        {"src": SOURCES, "dst": TARGETS, "amount": [Decimal(f"{i}.25") for i in COUNT],
+         "when": [date(2024, 1, 1) + timedelta(days=i) for i in COUNT], "tags": [["a"]] * 48,
+         "place": [{"lat": 1.0, "lon": 2.0}] * 48}),
+    "arrow dictionaries": pa.table(
+        {"from": pa.array(map(str, SOURCES)).dictionary_encode(), "to": pa.array(map(str, TARGETS)).dictionary_encode(),
+         "amount": pa.array([i % 7 for i in COUNT], pa.uint8()), "raw": pa.array([b"z"] * 48),
+         "when": pa.array([i * 10**12 for i in COUNT], pa.timestamp("ns", "UTC"))}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_frames_with_every_kind_of_column(frame: object) -> None:
+    graph = load(frame, notices=[])
+    found = {frozenset(map(int, pair)) for pair in graph.node_ids[graph.edges.T].tolist()}
+    assert found == {frozenset(pair) for pair in MANY if pair[0] != pair[1]}
+    assert graph.edge_attribute_names == ("amount",)
+    assert graph.edge_time is not None
+
+
+def test_a_duration_is_an_amount_and_no_time() -> None:
+    frame = pl.DataFrame({"src": SOURCES, "dst": TARGETS, "took": [timedelta(seconds=i * 2) for i in COUNT]})
+    graph = load(frame, notices=[])
+    assert graph.edge_time is None
+    assert graph.edge_attribute_names == ("took",)
+    assert set(graph.edge_attributes.ravel() % 1) <= {0.0, 0.5}
+
+
+def test_bytes_that_are_no_text_are_hexadecimal_digits(tmp_path: Path) -> None:
+    frame = pl.DataFrame(MANY, schema=["from", "to"], orient="row")
+    frame = frame.with_columns(amount=pl.Series(COUNT), hash=pl.Series([bytes([255, i % 2]) for i in COUNT]))
+    frame.write_parquet(tmp_path / "a.parquet")
+    for source in (frame, tmp_path / "a.parquet"):
+        load(source, notices=(notices := []))
+        assert "Other columns describe edges: 'hash' ('ff00', 'ff01')." in notices

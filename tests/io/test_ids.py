@@ -1,7 +1,5 @@
 """Ids and ends: their types, ids without a row, two kinds of nodes, and which columns hold them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -49,23 +47,20 @@ def test_words_for_a_missing_id_are_no_node(tmp_path: Path, suffix: str) -> None
     assert "Left out 6 rows without a node id, first row 2 of the data." in notices
 
 
-@pytest.mark.parametrize(
-    ("ids", "words"),
-    [
-        (["+49 22", "004922", "x"], "such as '+49 22' and '004922', differ only in how they are written"),
-        (["K2", "k2", "x"], "2 node ids, such as 'K2' and 'k2', differ only in upper and lower case"),
-        (["001", "1", "x"], "2 node ids, such as '001' and '1', differ only in leading zeros"),
-        (["DE00 01", "DE0001", "x"], "such as 'DE00 01' and 'DE0001', differ only in spaces, commas, quotes or a plus"),
-        (["A-01", "A-1", "x"], "such as 'A-01' and 'A-1', differ only in leading zeros"),
-        (["a_1", "a-1", "x"], "such as 'a_1' and 'a-1', differ only in the signs between their parts"),
-        (["Zo\u00eb", "Zoe\u0308", "x"], "differ only in how characters are encoded and are read as different nodes"),
-        (["１２３", "123", "x"], "such as '１２３' and '123', differ only in how characters are encoded"),
-        (["1234.56.78903", "12345678903", "x"], "'12345678903', differ only in signs between their parts"),
-        (["20 00 00 123456", "20-00-00-123456", "x"], "differ only in signs between their parts"),
-        (['="1001"', "1001", "x"], "differ only in spaces, commas, quotes or a plus"),
-        (["ann", "an\u200bn", "x"], r"such as 'ann' and 'an\u200bn', differ only in characters that are not seen"),
-    ],
-)
+@pytest.mark.parametrize(("ids", "words"), [
+    (["+49 22", "004922", "x"], "such as '+49 22' and '004922', differ only in how they are written"),
+    (["K2", "k2", "x"], "2 node ids, such as 'K2' and 'k2', differ only in upper and lower case"),
+    (["001", "1", "x"], "2 node ids, such as '001' and '1', differ only in leading zeros"),
+    (["DE00 01", "DE0001", "x"], "such as 'DE00 01' and 'DE0001', differ only in spaces, commas, quotes or a plus"),
+    (["A-01", "A-1", "x"], "such as 'A-01' and 'A-1', differ only in leading zeros"),
+    (["a_1", "a-1", "x"], "such as 'a_1' and 'a-1', differ only in the signs between their parts"),
+    (["Zo\u00eb", "Zoe\u0308", "x"], "differ only in how characters are encoded and are read as different nodes"),
+    (["１２３", "123", "x"], "such as '１２３' and '123', differ only in how characters are encoded"),
+    (["1234.56.78903", "12345678903", "x"], "'12345678903', differ only in signs between their parts"),
+    (["20 00 00 123456", "20-00-00-123456", "x"], "differ only in signs between their parts"),
+    (['="1001"', "1001", "x"], "differ only in spaces, commas, quotes or a plus"),
+    (["ann", "an\u200bn", "x"], r"such as 'ann' and 'an\u200bn', differ only in characters that are not seen"),
+])  # fmt: skip
 def test_ids_that_differ_only_in_form_are_named(ids: list[str], words: str) -> None:
     notices: list[str] = []
     edges = pl.DataFrame({"source": ids, "target": [*ids[1:], ids[0]]})
@@ -102,27 +97,18 @@ def refusal(edge_ids: list[object], node_ids: list[object], **columns: list[obje
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("edge_ids", "node_ids", "example"),
-    [
-        (["0007", "0008", "0009"], [7, 8, 9], "3 ids are written differently in the node table: '0007' is '7' there."),
-        (["Zoe\u0308", "\u00e9", "cy"], ["Zo\u00eb", "e\u0301", "cy"], "2 ids are written differently"),
-        (
-            ["usr_1", "usr_20", "cy"],
-            ["USR-000001", "USR-000020", "cy"],
-            "2 ids are written differently in the node table: 'usr_1' is 'USR-000001' there",
-        ),
-        (
-            ["DE89 3704 0044 0532 0130 00", "ann", "cy"],
-            ["DE89370400440532013000", "ann", "cy"],
-            "1 id is written differently in the node table: 'DE89 3704 0044 0532 0130 00' is 'DE89370400440532013000'",
-        ),
-        (["Ann", "DE 01", "cy"], ["ann", "de01", "cy"], "2 ids are written differently in the node table: 'Ann'"),
-        (["1234.56.78900", "ann", "cy"], ["12345678900", "ann", "cy"], "1 id is written differently in the node table"),
-        (["1234.56.78900", "ann", "cy"], ["1234-56-78900", "ann", "cy"], "1 id is written differently"),
-        (["ann", "Ann", "cy"], ["ann", "bo", "cy"], "1 id is written differently in the node table: 'Ann' is 'ann'"),
-    ],
-)
+@pytest.mark.parametrize(("edge_ids", "node_ids", "example"), [
+    (["0007", "0008", "0009"], [7, 8, 9], "3 ids are written differently in the node table: '0007' is '7' there."),
+    (["Zoe\u0308", "\u00e9", "cy"], ["Zo\u00eb", "e\u0301", "cy"], "2 ids are written differently"),
+    (["usr_1", "usr_20", "cy"], ["USR-000001", "USR-000020", "cy"],
+     "2 ids are written differently in the node table: 'usr_1' is 'USR-000001' there"),
+    (["DE89 3704 0044 0532 0130 00", "ann", "cy"], ["DE89370400440532013000", "ann", "cy"],
+     "1 id is written differently in the node table: 'DE89 3704 0044 0532 0130 00' is 'DE89370400440532013000'"),
+    (["Ann", "DE 01", "cy"], ["ann", "de01", "cy"], "2 ids are written differently in the node table: 'Ann'"),
+    (["1234.56.78900", "ann", "cy"], ["12345678900", "ann", "cy"], "1 id is written differently in the node table"),
+    (["1234.56.78900", "ann", "cy"], ["1234-56-78900", "ann", "cy"], "1 id is written differently"),
+    (["ann", "Ann", "cy"], ["ann", "bo", "cy"], "1 id is written differently in the node table: 'Ann' is 'ann'"),
+])  # fmt: skip
 def test_an_id_is_the_one_that_the_node_table_writes_differently(
     edge_ids: list[str], node_ids: list[object], example: str
 ) -> None:
@@ -156,8 +142,7 @@ PEOPLE = pl.DataFrame(
 
 
 def test_ids_without_a_row_become_nodes_without_attributes() -> None:
-    notices: list[str] = []
-    graph = load(OUTSIDE, PEOPLE, notices=notices)
+    graph = load(OUTSIDE, PEOPLE, notices=(notices := []))
     assert graph.node_ids.tolist() == ["d", "c", "b", "a", "x10", "x9"]
     assert graph.known.tolist() == [True] * 4 + [False] * 2
     assert graph.ranked.tolist() == graph.known.tolist()
@@ -183,8 +168,7 @@ def read(edges: pl.DataFrame = RATINGS, nodes: Any = None, **options: Any) -> At
 
 
 def test_ids_of_both_kinds_are_kept_apart() -> None:
-    notices: list[str] = []
-    graph = read(notices=notices)
+    graph = read(notices=(notices := []))
     assert graph.node_ids.tolist() == ["item:1", "item:2", "item:3", "user:1", "user:2", "user:3"]
     assert graph.node_types.tolist() == ["item"] * 3 + ["user"] * 3
     assert graph.n_edges == 4

@@ -1,7 +1,5 @@
 """Labels from mappings, tables and files."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -39,31 +37,19 @@ def test_ids_of_labels_are_read_as_those_of_the_graph(graph: AttributedGraph, tm
     (tmp_path / "cases.csv").write_text("node,verdict\n ann ,normal\n7.0,anomalous\n")
     for source in (tmp_path / "cases.csv", {" ann ": "normal", 7.0: "anomalous"}):
         assert words(read_labels(source, graph)) == {0: "normal", 2: "anomalous"}
-    notices: list[str] = []
-    assert words(read_labels({"ANN": "normal", "007": "anomalous"}, graph, notices=notices)) == {
+    assert words(read_labels({"ANN": "normal", "007": "anomalous"}, graph, notices=(notices := []))) == {
         0: "normal",
         2: "anomalous",
     }
     assert notices == ["2 ids are written differently in the graph: 'ANN' is 'ann' there."]
 
 
-@pytest.mark.parametrize(
-    ("bad", "good"),
-    [
-        ("yes", "no"),
-        ("tak", "nie"),
-        ("oui", "non"),
-        (1, 0),
-        (1.0, 0.0),
-        (True, False),
-        ("TRUE", "false"),
-        ("fraud", "regular"),
-        ("weird", "Legit"),
-    ],
-)
+@pytest.mark.parametrize(("bad", "good"), [
+    ("yes", "no"), ("tak", "nie"), ("oui", "non"), (1, 0), (1.0, 0.0), (True, False), ("TRUE", "false"),
+    ("fraud", "regular"), ("weird", "Legit"),
+])  # fmt: skip
 def test_two_values_of_many_kinds_are_understood(graph: AttributedGraph, bad: object, good: object) -> None:
-    notices: list[str] = []
-    found = read_labels({"ann": bad, "7": good, "=bob": None}, graph, notices=notices)
+    found = read_labels({"ann": bad, "7": good, "=bob": None}, graph, notices=(notices := []))
     assert words(found) == {0: "anomalous", 2: "normal"}
     guessed = [f"Labels: read '{bad}' (1) as anomalous; '{str(good).lower()}' (1) as normal."]
     assert notices == (guessed if good in ("regular", "Legit") else [])
@@ -143,21 +129,13 @@ def test_columns_of_a_file_of_cases_are_recognized(graph: AttributedGraph, tmp_p
     assert notices == [f"{file} has no header; its first line is read as a case."]
 
 
-@pytest.mark.parametrize(
-    ("header", "address", "found"),
-    [
-        ("NR;WYNIK;PROWADZI", "", None),
-        ("NR;STATUS;PROWADZI", "", "Read labels from column 'STATUS'."),
-        ("NR;OPINIA;DATA", "", "Read labels from column 'OPINIA'."),
-        ("NR;OPINIA;PROWADZI", "?column=OPINIA", "Read labels from column 'OPINIA'."),
-        (
-            "NR;OPINIA;PROWADZI",
-            "?encoding=utf-8",
-            "call it verdict, or name it, as in 'c.csv?encoding=utf-8&column=OPI",
-        ),
-        ("NR;OPINIA;PROWADZI", "?column=OPINA", "has no column of labels 'OPINA'; did you mean OPINIA?"),
-    ],
-)
+@pytest.mark.parametrize(("header", "address", "found"), [
+    ("NR;WYNIK;PROWADZI", "", None), ("NR;STATUS;PROWADZI", "", "Read labels from column 'STATUS'."),
+    ("NR;OPINIA;DATA", "", "Read labels from column 'OPINIA'."),
+    ("NR;OPINIA;PROWADZI", "?column=OPINIA", "Read labels from column 'OPINIA'."),
+    ("NR;OPINIA;PROWADZI", "?encoding=utf-8", "call it verdict, or name it, as in 'c.csv?encoding=utf-8&column=OPI"),
+    ("NR;OPINIA;PROWADZI", "?column=OPINA", "has no column of labels 'OPINA'; did you mean OPINIA?"),
+])  # fmt: skip
 def test_the_column_of_labels_is_named_or_found(
     graph: AttributedGraph, tmp_path: Path, header: str, address: str, found: str | None
 ) -> None:

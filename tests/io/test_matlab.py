@@ -1,7 +1,5 @@
 """MATLAB files: both layouts, rows or columns, dense or sparse, topics; and refusals."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +35,7 @@ def test_every_layout_is_the_same_graph(
 @pytest.mark.parametrize("labels", [[1, 2, 6], [0, 1, 2], [[1, 0, 0], [0, 1, 0], [0, 0, 1]]])
 def test_topics_are_not_labels(tmp_path: Path, labels: Any) -> None:
     savemat(tmp_path / "g.mat", {"Network": ONCE, "Attributes": X, "Label": labels})
-    notices: list[str] = []
-    assert read_mat(tmp_path / "g.mat", notices=notices).labels is None
+    assert read_mat(tmp_path / "g.mat", notices=(notices := [])).labels is None
     assert "Left out the labels" in notices[0]
 
 
@@ -77,20 +74,14 @@ def test_matlab_users_find_the_usual_matrices(tmp_path: Path) -> None:
     assert content["Label"].tolist() == [[0], [1], [0]]
 
 
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"A": ONCE}, "A and X"),
-        ({"Network": ONCE, "X": np.ones((2, 1))}, "do not match"),
-        ({"A": np.ones((2, 3)), "X": np.ones((2, 1))}, "do not match"),
-        ({"A": ONCE, "X": np.full((3, 1), np.nan)}, "finite"),
-        ({"A": ONCE, "X": np.full((3, 1), 1j)}, "real numbers"),
-        ({"A": {"field": 1}, "X": X}, "variable A must be a matrix of numbers"),
-        ({"A": np.array([[1, "two"]], dtype=object), "X": X}, "variable A"),
-        ({"A": "text", "X": X}, "variable A"),
-        ({"A": np.ones((3, 3, 2)), "X": X}, "variable A"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "words"), [
+    ({"A": ONCE}, "A and X"), ({"Network": ONCE, "X": np.ones((2, 1))}, "do not match"),
+    ({"A": np.ones((2, 3)), "X": np.ones((2, 1))}, "do not match"),
+    ({"A": ONCE, "X": np.full((3, 1), np.nan)}, "finite"), ({"A": ONCE, "X": np.full((3, 1), 1j)}, "real numbers"),
+    ({"A": {"field": 1}, "X": X}, "variable A must be a matrix of numbers"),
+    ({"A": np.array([[1, "two"]], dtype=object), "X": X}, "variable A"), ({"A": "text", "X": X}, "variable A"),
+    ({"A": np.ones((3, 3, 2)), "X": X}, "variable A"),
+])  # fmt: skip
 def test_matrices_that_are_no_graph_are_refused(tmp_path: Path, fields: dict[str, Any], words: str) -> None:
     savemat(tmp_path / "bad.mat", fields)
     with pytest.raises(ValueError, match=words):
@@ -113,17 +104,11 @@ def test_other_versions_are_refused_by_name(tmp_path: Path, head: bytes, words: 
         read_mat(tmp_path / "other.mat")
 
 
-@pytest.mark.parametrize(
-    ("name", "size", "n_anomalies"),
-    [
-        ("Amazon", (1418, 3695, 21), 28),
-        ("Disney", (124, 335, 28), 6),
-        ("Enron", (13533, 176987, 18), 5),
-        ("BlogCatalog", (5196, 171743, 8189), None),
-        ("Flickr", (7575, 239738, 12047), None),
-        ("inj_cora", (2708, 5574, 1433), 138),
-    ],
-)
+@pytest.mark.parametrize(("name", "size", "n_anomalies"), [
+    ("Amazon", (1418, 3695, 21), 28), ("Disney", (124, 335, 28), 6), ("Enron", (13533, 176987, 18), 5),
+    ("BlogCatalog", (5196, 171743, 8189), None), ("Flickr", (7575, 239738, 12047), None),
+    ("inj_cora", (2708, 5574, 1433), 138),
+])  # fmt: skip
 def test_the_graphs_of_the_literature(
     data_dir: Path, name: str, size: tuple[int, int, int], n_anomalies: int | None
 ) -> None:

@@ -1,7 +1,5 @@
 """The .npz format: an exact copy of the graph, and no harm from a hostile file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -58,35 +56,26 @@ def test_two_arrays_are_enough(tmp_path: Path, save: Any) -> None:
     assert graph.name == "own"
 
 
-@pytest.mark.parametrize(
-    ("arrays", "words"),
-    [
-        ({"attributes": [[1.0]]}, "no array called edges"),
-        ({"edges": [[0], [1]]}, "no array called attributes"),
-        ({"edges": [[0, 1], [1, 9]], "attributes": [[1.0], [2.0]]}, "outside"),
-        ({"edges": [[0.0], [1.0]], "attributes": [[1.0], [2.0]]}, "whole numbers"),
-        ({"edges": [[0], [1]], "attributes": [[1.0], [np.nan]]}, "finite"),
-        ({"edges": [[0], [1]], "attributes": [["a"], ["b"]]}, "only numbers"),
-        ({"edges": [[0], [1]], "attributes": [[1.0], [2.0]], "hopsight_graph": 2}, "update hopsight"),
-        ({"edges": [[0], [1]], "attributes": [[1.0], [2.0]], "labels": [0, 7]}, "labels"),
-        ({"edges": [[0], [1]], "attributes": [[1.0], [2.0]], "node_ids_text": np.zeros(2, "u1")}, "damaged"),
-    ],
-)
+@pytest.mark.parametrize(("arrays", "words"), [
+    ({"attributes": [[1.0]]}, "no array called edges"), ({"edges": [[0], [1]]}, "no array called attributes"),
+    ({"edges": [[0, 1], [1, 9]], "attributes": [[1.0], [2.0]]}, "outside"),
+    ({"edges": [[0.0], [1.0]], "attributes": [[1.0], [2.0]]}, "whole numbers"),
+    ({"edges": [[0], [1]], "attributes": [[1.0], [np.nan]]}, "finite"),
+    ({"edges": [[0], [1]], "attributes": [["a"], ["b"]]}, "only numbers"),
+    ({"edges": [[0], [1]], "attributes": [[1.0], [2.0]], "hopsight_graph": 2}, "update hopsight"),
+    ({"edges": [[0], [1]], "attributes": [[1.0], [2.0]], "labels": [0, 7]}, "labels"),
+    ({"edges": [[0], [1]], "attributes": [[1.0], [2.0]], "node_ids_text": np.zeros(2, "u1")}, "damaged"),
+])  # fmt: skip
 def test_arrays_that_do_not_match_are_refused(tmp_path: Path, arrays: dict[str, Any], words: str) -> None:
     np.savez(tmp_path / "bad.npz", **arrays)
     with pytest.raises(ValueError, match=words):
         read_npz(tmp_path / "bad.npz")
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"attributes_indices": [0, 99]}, "ind"),
-        ({"attributes_indptr": [0, 2, 1, 2]}, "ind"),
-        ({"attributes_shape": [3, 10**12]}, "an implausible size"),
-        ({"attributes_shape": [10**12, 2]}, "damaged"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"attributes_indices": [0, 99]}, "ind"), ({"attributes_indptr": [0, 2, 1, 2]}, "ind"),
+    ({"attributes_shape": [3, 10**12]}, "an implausible size"), ({"attributes_shape": [10**12, 2]}, "damaged"),
+])  # fmt: skip
 def test_a_damaged_sparse_matrix_is_refused(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
     parts = {
         "edges": [[0], [1]],

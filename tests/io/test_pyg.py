@@ -1,7 +1,5 @@
 """PyG's Data and HeteroData, as objects and as files."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import zipfile
@@ -74,8 +72,7 @@ def test_the_coding_of_pygod_becomes_labels_and_kinds(as_read: Any) -> None:
     y = torch.zeros(n_nodes, dtype=torch.long)
     y[:4] = torch.tensor([1, 2, 3, 1])
     content = data(x=torch.rand(n_nodes, 2), y=y)
-    notices: list[str] = []
-    graph = as_read(content, notices=notices)
+    graph = as_read(content, notices=(notices := []))
     assert graph.labels[:5].tolist() == [1, 1, 1, 1, 0]
     assert graph.kinds[:5].tolist() == [2, 1, 3, 2, 0]
     assert "PyGOD" in notices[0]
@@ -83,8 +80,7 @@ def test_the_coding_of_pygod_becomes_labels_and_kinds(as_read: Any) -> None:
 
 @pytest.mark.parametrize("y", [torch.tensor([0, 1, 2]), torch.tensor([3, 4, 5]), torch.tensor([0.5, 0.0, 0.0])])
 def test_topics_and_targets_are_left_out_with_a_notice(as_read: Any, y: torch.Tensor) -> None:
-    notices: list[str] = []
-    assert as_read(data(y=y), notices=notices).labels is None
+    assert as_read(data(y=y), notices=(notices := [])).labels is None
     assert notices[0].startswith("Left out y")
 
 
@@ -95,18 +91,13 @@ def test_sparse_attributes_of_an_object_stay_sparse() -> None:
         assert graph.attributes.toarray().tolist() == X.tolist()
 
 
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"edge_index": None}, "needs edge_index"),
-        ({"edge_index": torch.tensor([0, 1])}, "needs edge_index"),
-        ({"edge_index": torch.tensor([[0.0], [1.0]])}, "whole numbers"),
-        ({"edge_index": torch.tensor([[0], [3]])}, r"outside 0\.\.2"),
-        ({"edge_index": torch.tensor([[0], [-1]])}, r"outside 0\.\.2"),
-        ({"x": torch.ones(3)}, "attributes x of a PyG Data need the shape"),
-        ({"x": X / 0}, "finite"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "words"), [
+    ({"edge_index": None}, "needs edge_index"), ({"edge_index": torch.tensor([0, 1])}, "needs edge_index"),
+    ({"edge_index": torch.tensor([[0.0], [1.0]])}, "whole numbers"),
+    ({"edge_index": torch.tensor([[0], [3]])}, r"outside 0\.\.2"),
+    ({"edge_index": torch.tensor([[0], [-1]])}, r"outside 0\.\.2"),
+    ({"x": torch.ones(3)}, "attributes x of a PyG Data need the shape"), ({"x": X / 0}, "finite"),
+])  # fmt: skip
 def test_input_that_does_not_match_is_refused(as_read: Any, fields: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         as_read(data(**fields))
@@ -186,8 +177,7 @@ def test_one_edge_attribute_is_the_weight(as_read: Any) -> None:
     one_way = torch.tensor([[0, 2, 2], [1, 1, 1]])
     graph = as_read(data(edge_index=one_way, edge_attr=torch.tensor([[0.5], [2.0], [3.0]])))
     assert graph.edge_weight.tolist() == [0.5, 5.0]  # duplicates add up
-    notices: list[str] = []
-    graph = as_read(data(edge_attr=torch.ones(2)), notices=notices)
+    graph = as_read(data(edge_attr=torch.ones(2)), notices=(notices := []))
     assert graph.edge_weight is None
     assert notices == ["Left out edge_attr: it is not one row of numbers per edge."]
 
@@ -205,8 +195,7 @@ def test_a_data_without_attributes_gets_those_of_its_structure(tmp_path: Path) -
 def test_only_the_first_of_several_graphs_is_read_and_it_is_said(tmp_path: Path) -> None:
     one = geometric.Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))
     torch.save([one, one], tmp_path / "two.pt")
-    notices: list[str] = []
-    assert read_pt(tmp_path / "two.pt", notices=notices).n_nodes == 3
+    assert read_pt(tmp_path / "two.pt", notices=(notices := [])).n_nodes == 3
     assert notices == ["two.pt holds 2 graphs; read the first."]
 
 

@@ -1,7 +1,5 @@
 """Several tables are one graph: what is joined, what one type sees, and what is refused."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from dataclasses import replace
@@ -190,25 +188,21 @@ REPAIRS = pl.DataFrame(
 )
 
 
-@pytest.mark.parametrize(
-    ("names", "types", "expected"),
-    [
-        (["claim_no", "person_id", "garage_id"], ("person", "garage"), "person ('person_id') to garage ('garage_id')"),
-        (["claim_no", "person_id", "garage_id"], ("garage", "person"), "garage ('garage_id') to person ('person_id')"),
-        (["claim_no", "person_id", "garage_id"], (None, None), "person ('person_id') to garage ('garage_id')"),
-        (["claim_no", "person_id", "garage_id"], ("person", None), "person ('person_id') to garage ('garage_id')"),
-        (["vorgang", "kunde", "werkstatt"], ("person", "garage"), "person ('kunde') to garage ('werkstatt')"),
-        (["vorgang", "kunde", "werkstatt"], (None, None), "person ('kunde') to garage ('werkstatt')"),
-    ],
-)
+@pytest.mark.parametrize(("names", "types", "expected"), [
+    (["claim_no", "person_id", "garage_id"], ("person", "garage"), "person ('person_id') to garage ('garage_id')"),
+    (["claim_no", "person_id", "garage_id"], ("garage", "person"), "garage ('garage_id') to person ('person_id')"),
+    (["claim_no", "person_id", "garage_id"], (None, None), "person ('person_id') to garage ('garage_id')"),
+    (["claim_no", "person_id", "garage_id"], ("person", None), "person ('person_id') to garage ('garage_id')"),
+    (["vorgang", "kunde", "werkstatt"], ("person", "garage"), "person ('kunde') to garage ('werkstatt')"),
+    (["vorgang", "kunde", "werkstatt"], (None, None), "person ('kunde') to garage ('werkstatt')"),
+])  # fmt: skip
 def test_ends_of_a_relation_are_columns_called_after_types_or_with_ids_of_their_tables(
     names: list[str], types: tuple[str | None, str | None], expected: str
 ) -> None:
     repairs = REPAIRS.rename(dict(zip(REPAIRS.columns, names, strict=True)))
     nodes = {"person": NodeTable(PERSONS), "garage": NodeTable(GARAGES)}
     given = Description(nodes, {"repair": EdgeTable(repairs, source_type=types[0], target_type=types[1])})
-    notices: list[str] = []
-    _, lines = read_several(given, notices=notices)
+    _, lines = read_several(given, notices=(notices := []))
     assert lines[-1] == f"repair: 3 edge rows, {expected}"
     assert any(line.startswith("repair: Read edges from column ") for line in notices)
 
@@ -292,8 +286,7 @@ def test_rows_that_name_a_node_again_are_not_counted_as_other_nodes(tmp_path: Pa
     rows = [(user, shop) for user, names in shops.items() for shop in names]
     paid = pl.DataFrame(rows, schema=["u", "s"], orient="row")
     users = pl.DataFrame({"id": np.arange(30), "age": np.arange(30.0)})
-    notices: list[str] = []
-    graph = hs.load(nodes={"user": users}, edges={("user", "paid", "shop"): paid}, rank="user", notices=notices)
+    graph = hs.load(nodes={"user": users}, edges={("user", "paid", "shop"): paid}, rank="user", notices=(notices := []))
     assert not any(line.startswith("Amounts and times") for line in notices)
     hs.io.write(graph, tmp_path / "users.npz")
     for known in (graph, hs.load(tmp_path / "users.npz", notices=[])):

@@ -1,7 +1,5 @@
 """Wherever the two tables are, hopsight reads the same graph; every other place is refused in one sentence."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json
@@ -22,6 +20,8 @@ import zstandard
 
 from hopsight.io.sources import files, resolve
 from hopsight.loading import load
+
+from .cases import PAIRS, ends_are, loaded, workbook
 
 EDGES = pl.DataFrame({"source": [7, 8, 9], "target": [8, 9, 10]})
 NODES = pl.DataFrame({"id": [7, 8, 9, 10], "age": [31.5, 42.0, 27.0, 50.0], "city": ["Oslo", "Bern", "Oslo", "Zürich"]})
@@ -78,8 +78,7 @@ def test_zip_archives_hold_one_table(tmp_path: Path) -> None:
 def test_encodings(tmp_path: Path, encoding: str, says: int) -> None:
     (tmp_path / "people.csv").write_bytes(NODES.write_csv().encode(encoding))
     check(EDGES, tmp_path / "people.csv")
-    notices: list[str] = []
-    load(EDGES, nodes=tmp_path / "people.csv", notices=notices)
+    load(EDGES, nodes=tmp_path / "people.csv", notices=(notices := []))
     assert sum("as Windows-1252" in notice for notice in notices) == says
 
 
@@ -96,33 +95,21 @@ def test_an_encoding_can_be_named(tmp_path: Path) -> None:
         load(edges, nodes=f"{tmp_path}/people.csv?encoding=ascii")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "7 8\n8 9\n9 10\n",
-        "  7   8\n  8   9\n  9  10  \n",
-        "7\t8\r\n8\t9\r\n9\t10\r\n",
-        "# Directed graph\n# Nodes: 4 Edges: 3\n# FromNodeId\tToNodeId\n7\t8\n8\t9\n9\t10\n",
-        "% sym unweighted\n% 3 4 4\n7 8\n8 9\n9 10\n",
-        "7|8\n8|9\n9|10",
-        "source;target;\n7;8;\n8;9;\n9;10;\n",
-        "source,target\r7,8\r8,9\r9,10\r",
-        "\n\nsource,target\n7,8\n\n8,9\n9,10\n",
-        "#source,target\n7,8\n8,9\n9,10\n",
-    ],
-    ids=[
-        "spaces",
-        "padded",
-        "tabs",
-        "snap",
-        "konect",
-        "bars",
-        "trailing",
-        "old mac",
-        "blank lines",
-        "commented header",
-    ],
-)
+PUBLISHED = {
+    "spaces": "7 8\n8 9\n9 10\n",
+    "padded": "  7   8\n  8   9\n  9  10  \n",
+    "tabs": "7\t8\r\n8\t9\r\n9\t10\r\n",
+    "snap": "# Directed graph\n# Nodes: 4 Edges: 3\n# FromNodeId\tToNodeId\n7\t8\n8\t9\n9\t10\n",
+    "konect": "% sym unweighted\n% 3 4 4\n7 8\n8 9\n9 10\n",
+    "bars": "7|8\n8|9\n9|10",
+    "trailing": "source;target;\n7;8;\n8;9;\n9;10;\n",
+    "old mac": "source,target\r7,8\r8,9\r9,10\r",
+    "blank lines": "\n\nsource,target\n7,8\n\n8,9\n9,10\n",
+    "commented header": "#source,target\n7,8\n8,9\n9,10\n",
+}
+
+
+@pytest.mark.parametrize("text", PUBLISHED.values(), ids=PUBLISHED)
 def test_edge_lists_as_people_publish_them(tmp_path: Path, text: str) -> None:
     (tmp_path / "edges.txt").write_bytes(text.encode())
     check(tmp_path / "edges.txt", NODES)
@@ -131,8 +118,7 @@ def test_edge_lists_as_people_publish_them(tmp_path: Path, text: str) -> None:
 def test_a_list_of_names_without_a_header_is_recognized(tmp_path: Path) -> None:
     people = pl.DataFrame({"id": ["ann", "bo", "cy"], "age": [1, 2, 3]})
     (tmp_path / "edges.csv").write_text("ann,bo\nbo,cy\n")
-    notices: list[str] = []
-    graph = load(tmp_path / "edges.csv", nodes=people, notices=notices)
+    graph = load(tmp_path / "edges.csv", nodes=people, notices=(notices := []))
     assert graph.edges.tolist() == [[0, 1], [1, 2]]
     assert "edges.csv has no header; its columns are called column1, column2." in notices
     (tmp_path / "edges.csv").write_text("ann,bo\ncy,dee\n")  # could be a header
@@ -247,6 +233,21 @@ def test_workbooks(tmp_path: Path) -> None:
         load(f"{where}?query=SELECT 1", nodes=NODES)
 
 
+def test_a_sheet_with_a_title_is_read_from_its_header_on(tmp_path: Path) -> None:
+    lines = [[a, b, i + 0.5] for i, (a, b) in enumerate(PAIRS)]
+    path = workbook(tmp_path / "book.xlsx", ["Payments of 2024"], [], ["payer", "payee", "amount"], *lines)
+    graph, notices = loaded(path)
+    assert graph.edge_attribute_names == ("amount",)
+    assert ends_are("payer", "payee") in notices
+    assert "Left out 1 row above the table in book.xlsx: 'Payments of 2024'." in notices
+
+
+def test_cells_of_another_type_far_down_a_sheet_are_read(tmp_path: Path) -> None:
+    lines = [[row, row + 1, 5.5] for row in range(1500)]
+    graph, _ = loaded(workbook(tmp_path / "book.xlsx", ["payer", "payee", "amount"], *lines, ["K-7", 3, 5.5]))
+    assert "K-7" in graph.node_ids.tolist() and graph.n_edges == 1501
+
+
 def fill(connection: Any) -> None:
     cursor = connection.cursor()
     cursor.execute("CREATE TABLE payments (source INTEGER, target INTEGER)")
@@ -326,17 +327,13 @@ def test_values_of_several_types_in_one_sqlite_column_become_text(tmp_path: Path
     assert load(tmp_path / "bank.db", nodes=nodes, notices=[]).n_edges == 3
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("mysql://ann:secret@host/bank?table=t", r"sqlite, duckdb and postgresql addresses, got mysql://ann@host/bank"),
-        ("postgresql://ann:secret@host/bank", r"postgresql://ann@host/bank needs a table: append '\?table=NAME'"),
-        ("sqlite://bank.db?table=t", "write sqlite:///bank.db with three slashes"),
-        ("sqlite:///nowhere.db?table=t", "there is no such file"),
-        ("nowhere.csv?header=no", "there is no such file"),
-        ("https://host/edges.csv", "sqlite, duckdb and postgresql addresses, got https://host"),
-    ],
-)
+@pytest.mark.parametrize(("source", "words"), [
+    ("mysql://ann:secret@host/bank?table=t", r"sqlite, duckdb and postgresql addresses, got mysql://ann@host/bank"),
+    ("postgresql://ann:secret@host/bank", r"postgresql://ann@host/bank needs a table: append '\?table=NAME'"),
+    ("sqlite://bank.db?table=t", "write sqlite:///bank.db with three slashes"),
+    ("sqlite:///nowhere.db?table=t", "there is no such file"), ("nowhere.csv?header=no", "there is no such file"),
+    ("https://host/edges.csv", "sqlite, duckdb and postgresql addresses, got https://host"),
+])  # fmt: skip
 def test_a_place_that_cannot_be_opened_is_refused_in_one_sentence(source: str, words: str) -> None:
     with pytest.raises(ValueError, match=words) as caught:
         load(source, nodes=NODES)
