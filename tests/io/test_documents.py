@@ -7,7 +7,6 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from hopsight.graph import AttributedGraph
 from hopsight.io import write
@@ -34,8 +33,7 @@ def test_nodes_edges_and_their_data(tmp_path: Path, suffix: str, kind: Any) -> N
     assert graph.node_ids.tolist() == ["ann", "bo", "Zoë"]
     assert graph.attribute_names[:3] == ("age", "city=Bern", "city=Oslo")
     assert graph.attributes[:, :3].tolist() == [[31.5, 0, 1], [42, 1, 0], [27, 0, 1]]
-    assert graph.edges.tolist() == [[0, 1], [1, 2]]
-    assert graph.edge_weight.tolist() == [2.5, 0.5]
+    assert graph.edges.tolist() == [[0, 1], [1, 2]] and graph.edge_weight.tolist() == [2.5, 0.5]
     assert graph.edge_attributes[:, graph.edge_attribute_names.index("calls")].tolist() == [3, 1]
     assert (graph.directed, graph.name) == (kind is nx.DiGraph, "people")
 
@@ -102,13 +100,12 @@ def test_gml_in_utf_8_and_with_labels_that_are_not_unique(tmp_path: Path) -> Non
     ("g.gml", "graph [ " * 50_000), ("g.gml", "graph [ node 7 ]"), ("g.gexf", "<gexf"), ("g.gexf", "<html></html>"),
     ("g.gexf", "<gexf><graph><nodes><node/></nodes></graph></gexf>"),
     ("g.gexf", '<!DOCTYPE g [<!ENTITY a "b">]><gexf>&a;</gexf>'), ("g.gexf", "<gexf>" + "<a>" * 1000),
-])  # fmt: skip
+], ids=range(10))  # fmt: skip
 def test_damaged_documents_are_refused_in_one_sentence(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=r"^cannot read .*g\.g.*: .+$") as caught:
         load(tmp_path / name)
-    assert "\n" not in str(caught.value)
-    assert len(str(caught.value)) < 500
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 500
 
 
 def test_without_networkx_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,18 +137,6 @@ def put(folder: Path, text: str) -> Path:
     path = folder / "g.graphml"
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def test_everything_is_restored(hard_graph: AttributedGraph, tmp_path: Path) -> None:
-    write_graphml(hard_graph, tmp_path / "hard.graphml")
-    again = read_graphml(tmp_path / "hard.graphml", notices=[])
-    assert again.node_ids.tolist() == hard_graph.node_ids.tolist()
-    assert again.attribute_names == (*hard_graph.attribute_names[:3], "hopsight_label_2")
-    attributes = hard_graph.attributes.toarray() if sp.issparse(hard_graph.attributes) else hard_graph.attributes
-    assert np.array_equal(again.attributes, attributes)
-    assert np.array_equal(again.edges, hard_graph.edges)
-    assert np.array_equal(again.labels, hard_graph.labels)
-    assert np.array_equal(again.kinds, hard_graph.kinds)
 
 
 BILLION_LAUGHS = """<?xml version="1.0"?>
@@ -222,14 +207,12 @@ def test_numbers_flags_and_categories() -> None:
     assert graph.attribute_names == ("age", "member", "city=Bern", "city=Oslo")
     assert graph.attributes.tolist() == [[31, 1, 0, 1], [42.5, 0, 1, 0], [27, 1, 0, 1]]
     assert graph.node_ids.tolist() == ["ann", "bo", "cy"]
-    assert graph.edges.tolist() == [[0, 1], [1, 2]]
-    assert graph.name == "people"
+    assert graph.edges.tolist() == [[0, 1], [1, 2]] and graph.name == "people"
 
 
 def test_a_digraph_is_directed() -> None:
     graph = from_networkx(people_networkx(nx.DiGraph))
-    assert graph.directed
-    assert graph.edges.tolist() == [[0, 2], [1, 1]]
+    assert graph.directed and graph.edges.tolist() == [[0, 2], [1, 1]]
     with pytest.raises(ValueError, match="DiGraph"):
         from_networkx(people_networkx(), directed=True)
 
@@ -239,8 +222,7 @@ def test_edge_data_become_weights_times_and_attributes() -> None:
     network.edges["ann", "bo"].update(weight=5.0, time="2024-05-01", calls=3, kind="fax")
     network.edges["cy", "bo"].update(weight=2.0, time="2024-05-02", calls=1, kind="mail")
     graph = from_networkx(network, notices=[])
-    assert graph.edge_weight.tolist() == [5, 2]
-    assert graph.edge_time[1] > graph.edge_time[0]
+    assert graph.edge_weight.tolist() == [5, 2] and graph.edge_time[1] > graph.edge_time[0]
     assert graph.edge_attributes[:, graph.edge_attribute_names.index("calls")].tolist() == [3, 1]
     del network.edges["cy", "bo"]["weight"]
     assert from_networkx(network, notices=[]).edge_weight.tolist() == [5, 1]  # as NetworkX counts it

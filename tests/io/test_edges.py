@@ -21,17 +21,9 @@ def sorted_in(columns: dict[str, Any], **options: Any) -> tuple[EdgeColumns, lis
 
 def test_every_column_finds_its_place() -> None:
     found, notices = sorted_in(
-        {
-            "amount": [1.5, 2.0, None],
-            "When": ["2024-05-31 17:30", "2024-06-01", "2024-06-02"],
-            "how": ["cash", "card", "cash"],
-            "weight": [1, 2, 3],
-            "hot": ["true", "false", ""],
-            "label": [0, 1, 0],
-            "ref": ["a1", "b2", "c3"],
-            "nothing": [None, None, None],
-        }
-    )
+        {"amount": [1.5, 2.0, None], "When": ["2024-05-31 17:30", "2024-06-01", "2024-06-02"],
+         "how": ["cash", "card", "cash"], "weight": [1, 2, 3], "hot": ["true", "false", ""], "label": [0, 1, 0],
+         "ref": ["a1", "b2", "c3"], "nothing": [None, None, None]})  # fmt: skip
     assert (found.weight, found.time) == ("weight", "When")
     assert list(found.numbers) == ["amount", "weight", "hot"]
     assert found.times["When"].to_list() == [1717176600.0, 1717200000.0, 1717286400.0]
@@ -68,8 +60,7 @@ def test_an_empty_cell_of_an_edge_is_not_invented() -> None:
 
 def test_a_named_column_is_used_whatever_it_is_called() -> None:
     found, notices = sorted_in({"label": [0, 1], "class": [7, 8]}, weight_column="label", category=["class"])
-    assert found.weight == "label"
-    assert found.categories["class"].to_list() == ["7", "8"]
+    assert found.weight == "label" and found.categories["class"].to_list() == ["7", "8"]
     assert notices == [
         "Read column 'label' as the weight of each edge: 0 to 1.",
         "Other columns describe edges: 'class' ('7', '8').",
@@ -166,8 +157,7 @@ def test_names_of_times_say_their_unit() -> None:
 
 def test_columns_that_say_nothing_new_are_left_out() -> None:
     matrix, names, _ = derive(ROWS, 5, ["structure", "sent", "received"])
-    assert len(set(names)) == len(names)
-    assert not any(np.ptp(values) == 0 for values in matrix.T)
+    assert len(set(names)) == len(names) and not any(np.ptp(values) == 0 for values in matrix.T)
     once = EdgeRows(np.array([0, 1, 1]), np.array([1, 2, 3]))
     _, names, left_out = derive(once, 4, ["structure", "sent", "received"])
     assert "edges sent, log count" in names
@@ -201,15 +191,10 @@ def test_structure_equals_that_of_networkx(arcs: tuple[np.ndarray, np.ndarray]) 
         mutual = sum(graph.has_edge(other, node) for other in graph.successors(node))
         outside = sum(node != far and far not in plain[node] for other in plain[node] for far in plain[other])
         expected = [
-            np.log1p(graph.out_degree(node)),
-            np.log1p(graph.in_degree(node)),
-            mutual / max(degree[node], 1),
-            nx.clustering(plain, node),
-            nx.core_number(plain)[node],
-            np.mean(near),
-            np.std(near),
+            np.log1p(graph.out_degree(node)), np.log1p(graph.in_degree(node)), mutual / max(degree[node], 1),
+            nx.clustering(plain, node), nx.core_number(plain)[node], np.mean(near), np.std(near),
             np.log1p(outside / max(degree[node], 1)),
-        ]
+        ]  # fmt: skip
         np.testing.assert_allclose([values[node] for values in found.values()], expected, atol=1e-6)
 
 
@@ -236,10 +221,8 @@ def test_numbers_of_payments_and_free_text_are_left_out_unless_named() -> None:
     graph = load(rows, notices=(notices := []))
     assert not [name for name in graph.attribute_names if name.startswith(("Invoice", "Trans", "memo"))]
     assert "Column 'Invoice No' only identifies rows and is left out." in notices
-    assert (
-        "Column 'memo' has 10 different values in 19 rows and is left out; pass category=['memo'] to keep it."
-        in notices
-    )
+    said = "Column 'memo' has 10 different values in 19 rows and is left out; pass category=['memo'] to keep it."
+    assert said in notices
     kept = load(rows, category=["memo"], notices=[])
     assert "memo sent, different values for its count" in kept.attribute_names
     copied = pl.concat([rows, rows[3:5]])

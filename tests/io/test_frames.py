@@ -41,15 +41,27 @@ def write(folder: Path, content: bytes, name: str = "t.csv") -> Path:
     return path
 
 
-@pytest.mark.parametrize("content", [
-    b"id,x\na,1\nb,2\n", b"id;x\na;1\nb;2", b"id\tx\r\na\t1\r\nb\t2\r\n", b"id|x\na|1\nb|2\n\n\n",
-    b'\xef\xbb\xbf"id","x"\n"a",1\n"b",2\n',
-])  # fmt: skip
-def test_separators_line_ends_and_byte_order_marks_of_other_programs(tmp_path: Path, content: bytes) -> None:
-    assert read(write(tmp_path, content)) == {"id": ["a", "b"], "x": [1, 2]}
-    packed = write(tmp_path, gzip.compress(content), "t.csv.gz")
-    assert read(packed) == {"id": ["a", "b"], "x": [1, 2]}
-    assert read(write(tmp_path, gzip.compress(content), "misnamed.csv")) == {"id": ["a", "b"], "x": [1, 2]}
+TWO = {"id": ["a", "b"], "x": [1, 2]}
+TEXTS = {
+    "commas": (b"id,x\na,1\nb,2\n", TWO),
+    "semicolons and no last line end": (b"id;x\na;1\nb;2", TWO),
+    "tabs and line ends of Windows": (b"id\tx\r\na\t1\r\nb\t2\r\n", TWO),
+    "bars and blank lines": (b"id|x\na|1\nb|2\n\n\n", TWO),
+    "a byte order mark and quotes": (b'\xef\xbb\xbf"id","x"\n"a",1\n"b",2\n', TWO),
+    "an apostrophe of somebody else": (b"id,x\n'=1,1\n'tis,2\n", {"id": ["'=1", "'tis"], "x": [1, 2]}),
+    "a single NUL byte": (b"id,note\na\0b,plain text\n", {"id": ["a\0b"], "note": ["plain text"]}),
+    "a short row": (b"id,x,y\na,1\nb,2,3\n", {"id": ["a", "b"], "x": [1, 2], "y": [None, 3]}),
+    "quotes between spaces": (
+        b'id note\na "two words"\nb one\n', {"id": ["a", "b"], "note": ["two words", "one"]}),
+    "a huge cell": (b"id,x\n" + b"y" * 5_000_000 + b",1\n", {"id": ["y" * 5_000_000], "x": [1]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "cells"), TEXTS.values(), ids=TEXTS)
+def test_text_of_other_programs_is_read(tmp_path: Path, content: bytes, cells: dict[str, object]) -> None:
+    packed = gzip.compress(content)
+    for name, written in (("t.csv", content), ("t.csv.gz", packed), ("misnamed.csv", packed)):
+        assert read(write(tmp_path, written, name)) == cells
 
 
 @pytest.mark.parametrize(("content", "words"), [
@@ -58,7 +70,9 @@ def test_separators_line_ends_and_byte_order_marks_of_other_programs(tmp_path: P
     (b"\x78\x9c zlib", "unpack it first"), (b"\n\n \n", "no rows"), (b"# nothing else\n", "no rows"),
     (b",".join(b"c%d" % i for i in range(100_001)), "100,001 columns"),
     (b'"' + b"x" * 200_000 + b'",y\n1,2\n', "not the header"), (b"\x1f\x8b\x08\x00 no gzip", "damaged"),
-])  # fmt: skip
+    (b"id,x\na,1\nb,2,3,4\n", "more cells than its header; put cells that contain the separator in quotes"),
+    (b"id,x\n" + b"y" * 20_000_000 + b",1\n", "more than 16 million characters"),
+], ids=range(12))  # fmt: skip
 def test_a_file_that_is_not_a_table_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         read(write(tmp_path, content))
@@ -73,10 +87,6 @@ def test_text_in_a_csv_file_is_never_a_formula_and_is_read_back(tmp_path: Path) 
     assert all(line.startswith(("\"'", '"a"')) for line in lines[1:])
     assert read(tmp_path / "t.csv", text=("=id",)) == values
     assert len(notices) == 1 and "in t.csv" in notices[0]
-
-
-def test_an_apostrophe_of_somebody_elses_table_is_kept(tmp_path: Path) -> None:
-    assert read(write(tmp_path, b"id,x\n'=1,1\n'tis,2\n", "t.csv"))["id"] == ["'=1", "'tis"]
 
 
 def test_a_name_with_a_wildcard_is_one_file(tmp_path: Path) -> None:
@@ -194,8 +204,7 @@ def test_pandas_needs_no_pyarrow_and_is_not_imported_for_others() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[('x', 1, datetime.datetime(2024, 1, 1, 0, 0)), (None, 2, None)]"
     program = (
-        "import sys, polars; from hopsight.io.frames import frame_of; "
-        "frame_of(polars.DataFrame({'a': [1]}).lazy()); "
+        "import sys, polars; from hopsight.io.frames import frame_of; frame_of(polars.DataFrame({'a': [1]}).lazy()); "
         "assert 'pandas' not in sys.modules and 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -211,9 +220,8 @@ def test_without_narwhals_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_run_records_keep_no_password() -> None:
-    source = Source(
-        path="postgresql://ann:secret@host/bank?table=pay", nodes="postgresql://ann:secret@host/bank?table=p"
-    )
+    address = "postgresql://ann:secret@host/bank?table="
+    source = Source(path=f"{address}pay", nodes=f"{address}p")
     assert "secret" not in repr(source.repeatable())
     assert source.repeatable().path == "postgresql://ann@host/bank?table=pay"
 
@@ -273,8 +281,7 @@ def test_a_connection_to_a_server(bank: str) -> None:
 def test_what_the_server_refuses_is_one_sentence(bank: str, options: str, words: str) -> None:
     with pytest.raises(ValueError, match=words) as caught:
         load(f"{bank}{options}", nodes=f"{bank}?table=people")
-    assert "secret" not in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value) and "\n" not in str(caught.value)
     assert str(caught.value).startswith("cannot read postgresql://ann@127.0.0.1")
 
 
@@ -286,36 +293,6 @@ def test_a_server_that_is_not_there(bank: str) -> None:
 
 
 NODES = pl.DataFrame({"id": ["a", "b"], "x": [1.0, 2.0]})
-
-
-def cells(path: Path, content: bytes | str, **options: object) -> dict[str, list[object]]:
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    table = open_table(path, notices=[], **options)  # type: ignore[arg-type]
-    return table.read(table.names, text=()).to_dict(as_series=False)
-
-
-def test_single_nul_bytes_stay_in_cells(tmp_path: Path) -> None:
-    assert cells(tmp_path / "t.csv", "id,note\na\0b,plain text\n") == {"id": ["a\0b"], "note": ["plain text"]}
-
-
-def test_short_rows_are_filled_and_long_ones_refused(tmp_path: Path) -> None:
-    assert cells(tmp_path / "t.csv", "id,x,y\na,1\nb,2,3\n") == {"id": ["a", "b"], "x": [1, 2], "y": [None, 3]}
-    with pytest.raises(ValueError, match="more cells than its header; put cells that contain the separator in quotes"):
-        cells(tmp_path / "t.csv", "id,x\na,1\nb,2,3,4\n")
-
-
-def test_a_huge_cell_is_read(tmp_path: Path) -> None:
-    found = cells(tmp_path / "t.csv", "id,x\n" + "y" * 5_000_000 + ",1\n")
-    assert found["x"] == [1]
-    with pytest.raises(ValueError, match="more than 16 million characters"):
-        cells(tmp_path / "t.csv", "id,x\n" + "y" * 20_000_000 + ",1\n")
-
-
-def test_quoted_cells_of_a_space_separated_table(tmp_path: Path) -> None:
-    assert cells(tmp_path / "t.txt", 'id note\na "two words"\nb one\n') == {
-        "id": ["a", "b"],
-        "note": ["two words", "one"],
-    }
 
 
 def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
@@ -339,37 +316,30 @@ def test_all_nodes_alike_have_nothing_to_learn(tmp_path: Path) -> None:
 EDGES = pl.DataFrame(
     {"source": ["ann", "bo", "cy", "di", "ann"], "target": ["bo", "cy", "di", "ann", "cy"], "amount": [1, 2, 3, 4, 5]}
 )
-
-
-def loaded(path: Path | str) -> tuple[dict[tuple[str, str], float], list[str]]:
-    """Return the amount of each edge and the notices."""
-    graph = load(path, notices=(notices := []))
-    ends = [tuple(graph.node_ids[pair].tolist()) for pair in graph.edges.T]
-    place = graph.edge_attribute_names.index("amount")
-    return dict(zip(ends, graph.edge_attributes[:, place].tolist(), strict=True)), notices
-
-
 AMOUNTS = {("ann", "bo"): 1.0, ("ann", "cy"): 5.0, ("ann", "di"): 4.0, ("bo", "cy"): 2.0, ("cy", "di"): 3.0}
 
 
-def write_csv(folder: Path) -> None:
-    EDGES.head(2).write_csv(folder / "2024-01.csv")
-    EDGES.tail(3).with_columns(pl.col("amount") + 0.0).write_csv(folder / "2024-02.csv", separator=";")
-    (folder / "_SUCCESS").touch()
-    (folder / ".2024-02.csv.crc").write_bytes(b"crc")
-    (folder / "README.txt").write_text("Exported on Monday.")
+def amounts(path: Path) -> dict[tuple[str, str], float]:
+    """Return the amount of each edge."""
+    graph = load(path, notices=[])
+    ends = map(tuple, graph.node_ids[graph.edges.T].tolist())
+    place = graph.edge_attribute_names.index("amount")
+    return dict(zip(ends, graph.edge_attributes[:, place].tolist(), strict=True))
 
 
-def write_jsonl(folder: Path) -> None:
-    EDGES.head(2).write_ndjson(folder / "a.jsonl")
-    EDGES.tail(3).with_columns(note=pl.lit("x")).write_ndjson(folder / "b.jsonl")
-
-
-@pytest.mark.parametrize("write", [write_csv, write_jsonl])
-def test_a_folder_of_text_files_is_one_table(write: object, tmp_path: Path) -> None:
-    write(tmp_path)  # type: ignore[operator]
-    assert loaded(tmp_path)[0] == AMOUNTS
-    assert len(files_of(str(tmp_path))) == 2
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_folder_of_text_files_is_one_table(kind: str, tmp_path: Path) -> None:
+    first, others = EDGES.head(2), EDGES.tail(3)
+    if kind == "csv":
+        first.write_csv(tmp_path / "2024-01.csv")
+        others.with_columns(pl.col("amount") + 0.0).write_csv(tmp_path / "2024-02.csv", separator=";")
+        (tmp_path / "_SUCCESS").touch()
+        (tmp_path / ".2024-02.csv.crc").write_bytes(b"crc")
+        (tmp_path / "README.txt").write_text("Exported on Monday.")
+    else:
+        first.write_ndjson(tmp_path / "a.jsonl")
+        others.with_columns(note=pl.lit("x")).write_ndjson(tmp_path / "b.jsonl")
+    assert amounts(tmp_path) == AMOUNTS and len(files_of(str(tmp_path))) == 2
 
 
 def test_folders_may_name_a_column(tmp_path: Path) -> None:
@@ -380,14 +350,11 @@ def test_folders_may_name_a_column(tmp_path: Path) -> None:
     assert "year sent, share 2023" in graph.attribute_names
 
 
-def test_a_folder_of_results_is_no_table_and_hides_no_name_of_the_catalog(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_of_results_hides_no_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "demo").mkdir()
     EDGES.write_csv(tmp_path / "demo" / "edges.csv")
     monkeypatch.chdir(tmp_path)
-    assert load("demo").n_nodes > 4
-    assert load("demo/", notices=[]).n_nodes == 4
+    assert load("demo").n_nodes > 4 and load("demo/", notices=[]).n_nodes == 4
     (tmp_path / "demo" / "run.json").write_text(json.dumps({}))
     with pytest.raises(ValueError, match="is a folder without"):
         load("./demo")
@@ -397,8 +364,7 @@ def test_a_folder_of_results_is_no_table_and_hides_no_name_of_the_catalog(
 def test_arrow_files_and_streams(compression: str, tmp_path: Path) -> None:
     EDGES.write_ipc(tmp_path / "edges.feather", compression=compression)  # type: ignore[arg-type]
     EDGES.write_ipc_stream(tmp_path / "stream.arrow", compression=compression)  # type: ignore[arg-type]
-    assert loaded(tmp_path / "edges.feather")[0] == AMOUNTS
-    assert loaded(tmp_path / "stream.arrow")[0] == AMOUNTS
+    assert amounts(tmp_path / "edges.feather") == amounts(tmp_path / "stream.arrow") == AMOUNTS
 
 
 @pytest.mark.parametrize(("content", "message"), [
@@ -467,15 +433,13 @@ def test_frames_with_every_kind_of_column(frame: object) -> None:
     graph = load(frame, notices=[])
     found = {frozenset(map(int, pair)) for pair in graph.node_ids[graph.edges.T].tolist()}
     assert found == {frozenset(pair) for pair in MANY if pair[0] != pair[1]}
-    assert graph.edge_attribute_names == ("amount",)
-    assert graph.edge_time is not None
+    assert graph.edge_attribute_names == ("amount",) and graph.edge_time is not None
 
 
 def test_a_duration_is_an_amount_and_no_time() -> None:
     frame = pl.DataFrame({"src": SOURCES, "dst": TARGETS, "took": [timedelta(seconds=i * 2) for i in COUNT]})
     graph = load(frame, notices=[])
-    assert graph.edge_time is None
-    assert graph.edge_attribute_names == ("took",)
+    assert graph.edge_time is None and graph.edge_attribute_names == ("took",)
     assert set(graph.edge_attributes.ravel() % 1) <= {0.0, 0.5}
 
 

@@ -19,17 +19,13 @@ X = np.array([[1.5, 0.0], [0.0, 2.5], [0.0, 0.0]])
 @pytest.mark.parametrize("adjacency", [ONCE, ONCE + ONCE.T, sp.csc_array(ONCE), sp.csc_array(7.0 * ONCE + ONCE.T)])
 @pytest.mark.parametrize("labels", [[[0, 1, 0]], [[0], [1], [0]], [[0.0], [1.0], [0.0]]])
 @pytest.mark.parametrize("compressed", [True, False])
-def test_every_layout_is_the_same_graph(
-    tmp_path: Path, names: tuple[str, str, str], adjacency: Any, labels: Any, compressed: bool
-) -> None:
+def test_every_layout_is_one_graph(tmp_path: Path, names: Any, adjacency: Any, labels: Any, compressed: bool) -> None:
     values = (adjacency, X if isinstance(adjacency, np.ndarray) else sp.csc_array(X), np.array(labels))
     savemat(tmp_path / "g.mat", dict(zip(names, values, strict=True)), do_compression=compressed)
     graph = read_mat(tmp_path / "g.mat")
-    assert graph.edges.tolist() == [[0, 0], [1, 2]]
-    assert graph.labels.tolist() == [0, 1, 0]
+    assert graph.edges.tolist() == [[0, 0], [1, 2]] and graph.labels.tolist() == [0, 1, 0]
     assert sp.issparse(graph.attributes) == sp.issparse(adjacency)
-    assert (graph.attributes @ np.ones(2)).tolist() == [1.5, 2.5, 0.0]
-    assert graph.name == "g"
+    assert (graph.attributes @ np.ones(2)).tolist() == [1.5, 2.5, 0.0] and graph.name == "g"
 
 
 @pytest.mark.parametrize("labels", [[1, 2, 6], [0, 1, 2], [[1, 0, 0], [0, 1, 0], [0, 0, 1]]])
@@ -52,18 +48,6 @@ def test_kinds_of_our_layout_and_of_the_dominant_authors(tmp_path: Path) -> None
     assert read_mat(tmp_path / "theirs.mat").kinds.tolist() == [1, 2, 0]
     savemat(tmp_path / "copies.mat", fields | {"str_anomaly_label": [1, 1, 0], "attr_anomaly_label": [1, 1, 0]})
     assert read_mat(tmp_path / "copies.mat").kinds is None
-
-
-def test_everything_is_restored(hard_graph: AttributedGraph, tmp_path: Path) -> None:
-    write_mat(hard_graph, tmp_path / "hard.mat")
-    again = read_mat(tmp_path / "hard.mat")
-    assert again.node_ids.tolist() == hard_graph.node_ids.tolist()
-    assert again.attribute_names == hard_graph.attribute_names
-    assert sp.issparse(again.attributes) == sp.issparse(hard_graph.attributes)
-    assert abs(again.attributes - hard_graph.attributes).max() == 0
-    assert np.array_equal(again.edges, hard_graph.edges)
-    assert np.array_equal(again.labels, hard_graph.labels)
-    assert np.array_equal(again.kinds, hard_graph.kinds)
 
 
 def test_matlab_users_find_the_usual_matrices(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import torch
 from hopsight.io.pyg import from_data, read_pt
 from hopsight.loading import load
 
+from .cases import fits
+
 geometric = pytest.importorskip("torch_geometric.data", reason="torch_geometric is an optional extra")
 
 BOTH_WAYS = torch.tensor([[0, 1, 1, 2, 2], [1, 0, 2, 1, 2]])
@@ -41,8 +43,7 @@ def as_read(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 def test_edges_and_attributes(as_read: Any) -> None:
     graph = as_read(data())
-    assert graph.edges.tolist() == [[0, 1], [1, 2]]
-    assert graph.attributes.tolist() == X.tolist()
+    assert graph.edges.tolist() == [[0, 1], [1, 2]] and graph.attributes.tolist() == X.tolist()
     assert (graph.n_duplicates, graph.n_self_loops, graph.labels) == (0, 1, None)
     assert graph.name in ("", "toy")
 
@@ -54,34 +55,27 @@ def test_one_way_edges_are_symmetrized_unless_directed(as_read: Any) -> None:
     assert as_read(one_way, directed=True).edges.tolist() == [[0, 2], [1, 1]]
 
 
-@pytest.mark.parametrize(
-    "y", [torch.tensor([0, 1, 0]), torch.tensor([[0.0], [1.0], [0.0]]), torch.tensor([0, 1, 0]).bool()]
-)
-def test_zeros_and_ones_are_labels(as_read: Any, y: torch.Tensor) -> None:
-    graph = as_read(data(y=y))
-    assert graph.labels.tolist() == [0, 1, 0]
-    assert graph.kinds is None
+PYGOD = torch.tensor([1, 2, 3, 1] + [0] * 12)
+TARGETS: dict[str, tuple[torch.Tensor, list[int] | None, list[int] | None, str]] = {
+    "zeros and ones": (torch.tensor([0, 1, 0]), [0, 1, 0], None, ""),
+    "zeros and ones in a column": (torch.tensor([[0.0], [1.0], [0.0]]), [0, 1, 0], None, ""),
+    "flags": (torch.tensor([0, 1, 0]).bool(), [0, 1, 0], None, ""),
+    "minus one for a node without a label": (torch.tensor([-1, 1, 0]), [-1, 1, 0], None, ""),
+    "the coding of PyGOD": (PYGOD, [1] * 4 + [0] * 12, [2, 1, 3, 2] + [0] * 12, "…PyGOD…"),
+    "topics": (torch.tensor([0, 1, 2]), None, None, "Left out y…"),
+    "other topics": (torch.tensor([3, 4, 5]), None, None, "Left out y…"),
+    "targets": (torch.tensor([0.5, 0.0, 0.0]), None, None, "Left out y…"),
+}
 
 
-def test_minus_one_is_the_label_of_an_unlabeled_node(as_read: Any) -> None:
-    assert as_read(data(y=torch.tensor([-1, 1, 0]))).labels.tolist() == [-1, 1, 0]
-
-
-def test_the_coding_of_pygod_becomes_labels_and_kinds(as_read: Any) -> None:
-    n_nodes = 16
-    y = torch.zeros(n_nodes, dtype=torch.long)
-    y[:4] = torch.tensor([1, 2, 3, 1])
-    content = data(x=torch.rand(n_nodes, 2), y=y)
-    graph = as_read(content, notices=(notices := []))
-    assert graph.labels[:5].tolist() == [1, 1, 1, 1, 0]
-    assert graph.kinds[:5].tolist() == [2, 1, 3, 2, 0]
-    assert "PyGOD" in notices[0]
-
-
-@pytest.mark.parametrize("y", [torch.tensor([0, 1, 2]), torch.tensor([3, 4, 5]), torch.tensor([0.5, 0.0, 0.0])])
-def test_topics_and_targets_are_left_out_with_a_notice(as_read: Any, y: torch.Tensor) -> None:
-    assert as_read(data(y=y), notices=(notices := [])).labels is None
-    assert notices[0].startswith("Left out y")
+@pytest.mark.parametrize(("y", "labels", "kinds", "said"), TARGETS.values(), ids=TARGETS)
+def test_y_becomes_labels_and_kinds(
+    as_read: Any, y: torch.Tensor, labels: list[int] | None, kinds: list[int] | None, said: str
+) -> None:
+    graph = as_read(data(x=torch.rand(len(y), 2), y=y), notices=(notices := []))
+    assert (None if graph.labels is None else graph.labels.tolist()) == labels
+    assert (None if graph.kinds is None else graph.kinds.tolist()) == kinds
+    assert not said or fits(notices[0], said)
 
 
 def test_sparse_attributes_of_an_object_stay_sparse() -> None:
@@ -167,8 +161,7 @@ def test_weights_times_and_edge_attributes_come_along(as_read: Any) -> None:
     attributes = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [9.0, 9.0]])
     graph = as_read(data(edge_weight=weight, edge_time=time, edge_attr=attributes))
     assert graph.edge_weight.tolist() == [2, 3]  # both directions of an edge count once
-    assert graph.edge_time.tolist() == [5, 6]
-    assert graph.edge_attributes.tolist() == [[1, 0], [0, 1]]
+    assert graph.edge_time.tolist() == [5, 6] and graph.edge_attributes.tolist() == [[1, 0], [0, 1]]
     directed = as_read(data(edge_weight=weight), directed=True)
     assert directed.edge_weight.tolist() == [2, 2, 3, 3]
 
@@ -187,8 +180,7 @@ def test_a_data_without_attributes_gets_those_of_its_structure(tmp_path: Path) -
     torch.save(data, tmp_path / "edges.pt")
     notices: list[str] = []
     for graph in (from_data(data, notices=notices), read_pt(tmp_path / "edges.pt", notices=notices)):
-        assert graph.n_nodes == 5
-        assert "clustering" in graph.attribute_names
+        assert graph.n_nodes == 5 and "clustering" in graph.attribute_names
     assert notices[0].endswith("attributes from the edges: structure.")
 
 
@@ -216,8 +208,7 @@ def test_types_attributes_weights_and_labels() -> None:
     assert graph.attribute_names == ("user.x0", "user.x1", "item.x0")
     assert graph.attributes.tolist() == [[1, 2, 0], [3, 4, 0], [0, 0, 10], [0, 0, 20], [0, 0, 60]]
     assert graph.edges.tolist() == [[0, 1, 1], [2, 2, 4]]
-    assert graph.edge_weight.tolist() == [5, 1, 3]
-    assert graph.labels.tolist() == [0, 1, -1, -1, -1]
+    assert graph.edge_weight.tolist() == [5, 1, 3] and graph.labels.tolist() == [0, 1, -1, -1, -1]
 
 
 def test_relations_and_their_reverse() -> None:

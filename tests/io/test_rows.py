@@ -77,9 +77,8 @@ def test_the_rows_are_those_that_a_user_would_count(case: Case, tmp_path: Path) 
     (["OK", "bounced", "OK", "late"], ["status=bounced"], None), (["OK", "OK", "OK", "OK"], [], None),
     (["", "", "", "Returned"], [], "Rows count whatever their status is ('Returned': 3, empty: 9); to leave some "),
 ])  # fmt: skip
-def test_rows_that_did_not_take_place_are_left_out_unless_the_table_is_about_them(
-    tmp_path: Path, states: list[str], ignore: list[str], said: str | None
-) -> None:
+def test_failed_payments_are_left_out(tmp_path: Path, states: list[str], ignore: list[str], said: str | None) -> None:
+    """Rows that did not take place do not count, unless the table is about them."""
     path = put(tmp_path / "paid.csv", "from,to,status,amount", rows("{a},{b},{c},{i}", states))
     notices = loaded(path, ignore=ignore)[1]
     found = [each for each in notices if each.startswith(("Rows ", "Left out ")) and "=" not in each.split(";")[0]]

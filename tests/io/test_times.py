@@ -200,5 +200,4 @@ def test_the_order_of_rows_changes_nothing(usual: str, last: str, names: str, tm
         graph, notices = loaded(put(tmp_path / "a.csv", f"from,to,{names}", order))
         pattern = None if graph.events is None else graph.events.dates
         found.append((graph.attribute_names, graph.attributes.tolist(), notices[1:4], pattern))
-    assert found[0] == found[1]
-    assert not any("cannot be read" in notice for notice in found[0][2])
+    assert found[0] == found[1] and not any("cannot be read" in notice for notice in found[0][2])
