@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,20 +22,18 @@ MANY = tuple((i % 12, (i * 5 + 1 + i // 12) % 12) for i in range(48))
 PAIRS = [(PEOPLE[p], PEOPLE[q]) for p, q in FEW]
 
 
-def rows(template: str, cells: Sequence[str] = ("",), ends: Sequence[tuple[int, int]] = FEW) -> list[str]:
+def rows(template: str, cells: Sequence[str] = ("",), pairs: Sequence[tuple[int, int]] = FEW) -> list[str]:
     """Return a row per pair of numbers.
 
     The template may name both ends as people (``a``, ``b``) or numbers (``p``, ``q``), the number ``i`` of the row, a
     ``day``, a day from 20 on (``end``), a ``month``, and the next of ``cells`` (``c``), which may name the others.
     """
-
-    def written() -> Iterator[str]:
-        for i, (p, q) in enumerate(ends):
-            known: dict[str, Any] = {"p": p, "q": q, "i": i, "day": i % 28 + 1, "end": i % 12 + 20, "month": i % 12 + 1}
-            known |= {"a": PEOPLE[p % 6], "b": PEOPLE[q % 6]}
-            yield template.format(**known, c=cells[i % len(cells)].format(**known))
-
-    return list(written())
+    written = []
+    for i, (p, q) in enumerate(pairs):
+        known: dict[str, Any] = {"p": p, "q": q, "i": i, "day": i % 28 + 1, "end": i % 12 + 20, "month": i % 12 + 1}
+        known |= {"a": PEOPLE[p % 6], "b": PEOPLE[q % 6]}
+        written.append(template.format(**known, c=cells[i % len(cells)].format(**known)))
+    return written
 
 
 def put(path: Path, header: str, lines: str | Sequence[str] = "{a},{b}", *, encoding: str = "utf-8") -> Path:
@@ -59,6 +57,15 @@ def workbook(path: Path, *lines: Sequence[Any], forms: Mapping[int, str] | None 
 def loaded(source: object, **options: Any) -> tuple[AttributedGraph, list[str]]:
     """Load a table as a user does, with the notices."""
     return load(source, notices=(notices := []), **options), notices
+
+
+def refuses(words: str, *sources: object, by: Callable[..., object] = load, **options: Any) -> None:
+    """Read what must be refused in one sentence that has the words."""
+    if by is load:
+        options = {"notices": [], **options}
+    with pytest.raises(ValueError, match=words) as caught:
+        by(*sources, **options)
+    assert "\n" not in str(caught.value)
 
 
 def fits(text: str, sentence: str) -> bool:
@@ -148,8 +155,7 @@ class Case:
             np.testing.assert_allclose(np.sort(graph.events.amount), np.sort(self.amounts))
         if self.times is not None:
             first, step = np.datetime64(self.times[0], "ms").astype(float) / 1000, self.times[1]
-            n = len(self.pairs)
-            expected = [np.nan if row in self.untimed else first + step * row for row in range(n)]
+            expected = [np.nan if i in self.untimed else first + step * i for i in range(len(self.pairs))]
             np.testing.assert_allclose(np.sort(graph.events.time), np.sort(expected), rtol=0, atol=1e-3)
 
 

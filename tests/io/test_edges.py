@@ -12,6 +12,8 @@ from hopsight.io.derive import STRUCTURE, Arcs, EdgeRows, derive, structure, usu
 from hopsight.io.edges import EdgeColumns, edge_columns
 from hopsight.loading import load
 
+from .cases import refuses
+
 
 def sorted_in(columns: dict[str, Any], **options: Any) -> tuple[EdgeColumns, list[str]]:
     notices: list[str] = []
@@ -94,8 +96,7 @@ def test_it_is_said_how_far_times_and_amounts_reach(columns: dict[str, Any], sai
      r"column 'x', row 3: 'n.b.' is not a number.*category=\['x'\] to read.* or ignore="),
 ])  # fmt: skip
 def test_cells_that_do_not_fit_are_refused(columns: dict[str, Any], options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        sorted_in(columns, **options)
+    refuses(words, columns, **options, by=sorted_in)
 
 
 # node 0 pays 1 twice (10 and 60) and 2 once (20); node 3 pays 2 once (-8); node 4 has no rows
@@ -245,8 +246,7 @@ def test_dates_are_shown_as_the_file_writes_them(dates: list[str | None], patter
     ({"time": ["31/05/2024", "30/05/2024", "29/05/2024", "01/01/0001"]}, "'01/01/0001' is not a date"),
 ])  # fmt: skip
 def test_a_date_that_stands_for_none_is_refused(column: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        sorted_in(column)
+    refuses(message, column, by=sorted_in)
 
 
 @pytest.mark.parametrize(("name", "words"), [
@@ -265,5 +265,4 @@ def test_text_under_the_name_of_an_amount_or_a_time_is_said(name: str, words: li
 def test_an_end_is_neither_weight_nor_time(role: str) -> None:
     edges = pl.DataFrame({"source": ["a", "b", "c"], "target": ["b", "c", "a"], "amount": [1.0, 2.0, 3.0]})
     for column, ignore in (("target", ()), ("amount", ("amount",))):
-        with pytest.raises(ValueError, match=f"column '{column}' cannot be the"):
-            load(edges, ignore=ignore, **{role: column})
+        refuses(f"column '{column}' cannot be the", edges, ignore=ignore, **{role: column})

@@ -9,7 +9,7 @@ import pytest
 
 from hopsight.loading import load
 
-from .cases import MANY, PAIRS, PEOPLE, Case, each_of, ends_are, loaded, put
+from .cases import MANY, PAIRS, PEOPLE, Case, each_of, ends_are, loaded, put, refuses
 
 PAYSIM = """step,type,amount,nameOrig,oldbalanceOrg,newbalanceOrig,nameDest,oldbalanceDest,newbalanceDest,isFraud
 1,PAYMENT,9839.64,C1231006815,170136.0,160296.36,M1979787155,0.0,0.0,0
@@ -162,5 +162,4 @@ def test_objects_of_python_become_text() -> None:
 
 def test_objects_as_ids_of_a_typed_table_are_refused() -> None:
     frame = pl.DataFrame({"source": [{"id": 1}, {"id": 2}], "target": [{"id": 2}, {"id": 3}]})
-    with pytest.raises(ValueError, match=r"column 'source' holds Struct.*, not node ids; name another column"):
-        load(frame, notices=[])
+    refuses(r"column 'source' holds Struct.*, not node ids; name another column", frame)

@@ -12,6 +12,8 @@ import pytest
 from hopsight.graph import AttributedGraph
 from hopsight.io.labels import Labels, read_labels, read_nodes
 
+from .cases import refuses
+
 BAD, GOOD, UNSURE = "anomalous", "normal", "unsure"
 
 
@@ -113,8 +115,7 @@ def test_rows_of_labels_are_left_out_on_request(graph: AttributedGraph, tmp_path
     ([1, 0], "must have one entry per node"), (7, "got int"), (Path("none.csv"), "there is no file"),
 ])  # fmt: skip
 def test_bad_labels_are_refused_in_one_sentence(graph: AttributedGraph, source: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        read_labels(source, graph)
+    refuses(re.escape(message), source, graph, by=read_labels)
 
 
 @pytest.mark.parametrize(("header", "address", "found"), [
@@ -143,5 +144,4 @@ def test_a_list_of_nodes_has_a_column_or_one_node_per_line(graph: AttributedGrap
         assert read_nodes(file, graph).tolist() == [0, 2]
     for text, message in (("id,team\n7,a\n", "no column node"), ("node\n", "lists no nodes")):
         file.write_text(text)
-        with pytest.raises(ValueError, match=message):
-            read_nodes(file, graph)
+        refuses(message, file, graph, by=read_nodes)

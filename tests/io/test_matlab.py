@@ -11,6 +11,8 @@ from scipy.io import loadmat, savemat
 from hopsight.graph import AttributedGraph
 from hopsight.io.matlab import read_mat, write_mat
 
+from .cases import refuses
+
 ONCE = np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]])
 X = np.array([[1.5, 0.0], [0.0, 2.5], [0.0, 0.0]])
 
@@ -68,8 +70,7 @@ def test_matlab_users_find_the_usual_matrices(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_matrices_that_are_no_graph_are_refused(tmp_path: Path, fields: dict[str, Any], words: str) -> None:
     savemat(tmp_path / "bad.mat", fields)
-    with pytest.raises(ValueError, match=words):
-        read_mat(tmp_path / "bad.mat")
+    refuses(words, tmp_path / "bad.mat", by=read_mat)
 
 
 def test_other_variables_are_never_read(tmp_path: Path) -> None:
@@ -84,8 +85,7 @@ def test_other_variables_are_never_read(tmp_path: Path) -> None:
 )
 def test_other_versions_are_refused_by_name(tmp_path: Path, head: bytes, words: str) -> None:
     (tmp_path / "other.mat").write_bytes(head.ljust(200, b" "))
-    with pytest.raises(ValueError, match=words):
-        read_mat(tmp_path / "other.mat")
+    refuses(words, tmp_path / "other.mat", by=read_mat)
 
 
 @pytest.mark.parametrize(("name", "size", "n_anomalies"), [

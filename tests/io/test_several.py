@@ -19,6 +19,8 @@ from hopsight.io.typed import own_degrees, view
 from hopsight.loading import describe
 from hopsight.report.nodes import PageNodes
 
+from .cases import refuses
+
 USERS = pl.DataFrame({"id": [1, 2, 3, 4], "age": [20, 30, 40, 50], "fraud": [0, 0, 1, 0]})
 DEVICES = pl.DataFrame({"id": [1, 2, 3], "price": [100.0, 300.0, 900.0]})
 PAID = pl.DataFrame({"a": [1, 1, 3], "b": [2, 2, 4], "amount": [5.0, 7.0, 9.0]})
@@ -160,8 +162,7 @@ def test_a_file_names_the_tables_and_the_type_to_rank(tmp_path: Path) -> None:
     other = hs.load(tmp_path / "graph.toml", rank="device", notices=[])
     assert other.node_ids.tolist() == [1, 2, 3]
     (tmp_path / "paid.csv").write_text("payer,payee,amount\n1,2,5\n2,3,n.n.\n")
-    with pytest.raises(ValueError, match=re.escape('or pass edges.paid.category = ["amount"] to read the column as')):
-        hs.load(tmp_path / "graph.toml", notices=[])
+    refuses(re.escape('or pass edges.paid.category = ["amount"] to read the column as'), tmp_path / "graph.toml")
 
 
 def test_a_pair_of_types_can_be_ranked_without_a_file() -> None:
@@ -242,8 +243,7 @@ def test_every_type_is_fitted_to_what_it_sees() -> None:
     shops = graph.node_types == "shop"
     assert taught.probability_.shape == (80,)
     assert taught.decision_score_[shops].tolist() == model.decision_score_[shops].tolist()
-    with pytest.raises(ValueError, match="among their own type: load the graph with rank="):
-        hs.explain(model, "user:1")
+    refuses("among their own type: load the graph with rank=", model, "user:1", by=hs.explain)
 
 
 def test_a_node_whose_surroundings_lack_a_relation_is_explained_after_learning() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from hopsight.loading import load
 
-from .cases import DAY, PAIRS, Case, each_of, loaded, put, rows, workbook
+from .cases import DAY, FEW, PAIRS, Case, each_of, loaded, put, rows, workbook
 
 ADDED = "Added the time of day in column 'time' to the date in column 'date'."
 FAR = "is far from all other times; it counts as empty."
@@ -38,8 +38,9 @@ FORMS = {
         "from,to,ts", "{a},{b},17092512{i:02}000", swap=("1709251203000", "1709251203"), times=("2024-03-01", 1),
         untimed=[3], said="…row 4: '1709251203' is far from all other times…"),
     "a date of many rows that is far from all others is a placeholder": Case(
-        "payer,payee,date", [f"a{i},b{i},{f'2024-05-{i % 30 + 1:02}' if i % 4 else '1900-01-01'}" for i in range(60)],
-        said="…it and 14 other times count as empty…"),
+        "payer,payee,date", "{a},{b},{c}", [f"2024-05-{i + 1:02}" if i % 4 else "1900-01-01" for i in range(31)],
+        pairs=(FEW * 3)[:31], times=("2024-05-01", DAY), untimed=range(0, 31, 4),
+        said="…it and 7 other times count as empty…"),
     "year, month and day in columns of their own are named": Case(
         "from,to,amount,year,month,day", "{a},{b},{i},2024,{c},{day}", ["1", "2", "3"], timed=False,
         said="Columns 'year', 'month', 'day' are plain numbers: write dates…"),
