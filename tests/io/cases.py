@@ -124,7 +124,8 @@ class Case:
         assert old in text, "there is nothing to swap"
         text = text.replace(old, new) if old else text
         if self.frame:
-            return pl.read_csv(io.StringIO(text), infer_schema=self.frame == "typed")
+            typed = self.frame == "typed"
+            return pl.read_csv(io.StringIO(text), infer_schema=typed, try_parse_dates=typed)
         (folder / self.name).write_bytes(text.encode(self.encoding))
         return f"{folder / self.name}{self.query}"
 

@@ -69,19 +69,16 @@ def test_a_named_column_is_used_whatever_it_is_called() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("columns", "said"),
-    [
-        ({"Betrag": ["1.200,50", "3,99"], "tag": ["31.12.2023", "1.1.2024"]},
-         ["as the time of each edge: 31.12.2023 to 01.01.2024.",
-          "as the amount of each edge: 3.99 to 1,200.50, 1,204.49 in all."]),
-        ({"amount_eur": [7.0, 7.0, 7.5]}, ["as the amount of each edge: 7 to 7.50 EUR, 21.50 EUR in all."]),
-        ({"amount": [5, 8], "currency": ["EUR", "JPY"]}, ["as the amount of each edge: 5 to 8."]),
-        ({"amount": [5, 8], "currency": ["EUR", "EUR"]}, ["as the amount of each edge: 5 to 8 EUR, 13 EUR in all."]),
-        ({"ts": [1700000000, 1700000060]}, ["as the time of each edge: 2023-11-14 22:13 to 2023-11-14 22:14."]),
-        ({"step": [3, 700]}, ["as the time of each edge: 3 to 700."]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("columns", "said"), [
+    ({"Betrag": ["1.200,50", "3,99"], "tag": ["31.12.2023", "1.1.2024"]},
+     ["as the time of each edge: 31.12.2023 to 01.01.2024.",
+      "as the amount of each edge: 3.99 to 1,200.50, 1,204.49 in all."]),
+    ({"amount_eur": [7.0, 7.0, 7.5]}, ["as the amount of each edge: 7 to 7.50 EUR, 21.50 EUR in all."]),
+    ({"amount": [5, 8], "currency": ["EUR", "JPY"]}, ["as the amount of each edge: 5 to 8."]),
+    ({"amount": [5, 8], "currency": ["EUR", "EUR"]}, ["as the amount of each edge: 5 to 8 EUR, 13 EUR in all."]),
+    ({"ts": [1700000000, 1700000060]}, ["as the time of each edge: 2023-11-14 22:13 to 2023-11-14 22:14."]),
+    ({"step": [3, 700]}, ["as the time of each edge: 3 to 700."]),
+])  # fmt: skip
 def test_it_is_said_how_far_times_and_amounts_reach(columns: dict[str, Any], said: list[str]) -> None:
     """Whoever knows the sum of a table, or its first and last day, sees at once that it was read wrongly."""
     notices = sorted_in(columns)[1]
@@ -92,6 +89,8 @@ def test_it_is_said_how_far_times_and_amounts_reach(columns: dict[str, Any], sai
     ({"w": ["1", "many"]}, {"weight_column": "w"}, "column 'w', row 2: 'many' is not a number"),
     ({"t": ["2024-05-31", "soon"]}, {"time_column": "t"}, "column 't', row 2: 'soon' is not a date"),
     ({"x": [1.0, float("inf")]}, {}, "column 'x', row 2 is infinite"),
+    ({"time": ["2024-05-31", "2024-06-01", "2024-06-02", "0001-01-01"]}, {}, "'0001-01-01' is not a date"),
+    ({"time": ["31/05/2024", "30/05/2024", "29/05/2024", "01/01/0001"]}, {}, "'01/01/0001' is not a date"),
     ({"x": ["1", "2", "n.b."]}, {},
      r"column 'x', row 3: 'n.b.' is not a number.*category=\['x'\] to read.* or ignore="),
 ])  # fmt: skip
@@ -172,18 +171,13 @@ def test_usual_values_are_interpolated_between_counts() -> None:
     assert usual(np.full(2, np.nan), np.ones(2)).tolist() == [0.0, 0.0]
 
 
-@pytest.fixture(scope="module")
-def arcs() -> tuple[np.ndarray, np.ndarray]:
+def test_structure_equals_that_of_networkx() -> None:
     rng = np.random.default_rng(0)
     source = rng.integers(0, 40, 300)
     target = np.minimum(39, (rng.random(300) ** 2 * 40).astype(np.int64))  # some nodes get many
-    return source, target
-
-
-def test_structure_equals_that_of_networkx(arcs: tuple[np.ndarray, np.ndarray]) -> None:
-    found = structure(Arcs.of(*arcs, 41))
+    found = structure(Arcs.of(source, target, 41))
     assert tuple(found) == STRUCTURE
-    graph = nx.DiGraph([(a, b) for a, b in zip(*map(np.ndarray.tolist, arcs), strict=True) if a != b])
+    graph = nx.DiGraph([(a, b) for a, b in zip(source.tolist(), target.tolist(), strict=True) if a != b])
     graph.add_nodes_from(range(41))
     plain = graph.to_undirected()
     degree = dict(plain.degree)
@@ -206,18 +200,12 @@ def test_core_numbers_skip_levels_and_reach_isolated_nodes() -> None:
     assert cores.tolist() == [2.0] * 3 + [29.0] * 30 + [11.0] * 12 + [0.0]
 
 
-def payments(**columns: Any) -> pl.DataFrame:
-    return pl.DataFrame({"from": list("abcab"), "to": list("bcaca"), **columns})
-
-
 def test_numbers_of_payments_and_free_text_are_left_out_unless_named() -> None:
     """What hardly ever repeats says nothing about a node; copies of a row are named, because they count twice."""
     rows = pl.DataFrame(
-        {
-            "source": list("abcd") * 5, "target": list("bcda") * 5, "amount": [*range(1, 20), 1],
-            "Invoice No": [f"A{row}" for row in range(19)] + ["A0"], "channel": ["web", "shop"] * 10,
-            "memo": [f"see {row // 2}" for row in range(18)] + ["rent", None], "Trans-Nr.": [*range(500, 538, 2), 500],
-        }
+        {"source": list("abcd") * 5, "target": list("bcda") * 5, "amount": [*range(1, 20), 1],
+         "Invoice No": [f"A{row}" for row in range(19)] + ["A0"], "channel": ["web", "shop"] * 10,
+         "memo": [f"see {row // 2}" for row in range(18)] + ["rent", None], "Trans-Nr.": [*range(500, 538, 2), 500]}
     )  # fmt: skip
     graph = load(rows, notices=(notices := []))
     assert not [name for name in graph.attribute_names if name.startswith(("Invoice", "Trans", "memo"))]
@@ -238,15 +226,8 @@ def test_numbers_of_payments_and_free_text_are_left_out_unless_named() -> None:
     (["03/13/2024", "03/14/2024", "03/15/2024", "03/16/2024", None], "%m/%d/%Y"),
 ])  # fmt: skip
 def test_dates_are_shown_as_the_file_writes_them(dates: list[str | None], pattern: str) -> None:
-    assert load(payments(day=dates), notices=[]).events.dates == pattern
-
-
-@pytest.mark.parametrize(("column", "message"), [
-    ({"time": ["2024-05-31", "2024-06-01", "2024-06-02", "0001-01-01"]}, "'0001-01-01' is not a date"),
-    ({"time": ["31/05/2024", "30/05/2024", "29/05/2024", "01/01/0001"]}, "'01/01/0001' is not a date"),
-])  # fmt: skip
-def test_a_date_that_stands_for_none_is_refused(column: dict[str, Any], message: str) -> None:
-    refuses(message, column, by=sorted_in)
+    frame = pl.DataFrame({"from": list("abcab"), "to": list("bcaca"), "day": dates})
+    assert load(frame, notices=[]).events.dates == pattern
 
 
 @pytest.mark.parametrize(("name", "words"), [

@@ -102,10 +102,14 @@ COLUMNS = {
         (DUE, "Statement Date", "Transaction Date"), (DUE, "Value Date", "Booking Date"),
         (DUE, "created_at", "transaction_date"), (DUE, "Mandate Date", "Execution Date"),
         (BORN, "narozen", "zaksięgowano"), (BORN, "geboren", "zaksięgowano"), (BORN, "dob", "zaksięgowano"),
-        (BORN, "konto założone", "zaksięgowano"), (BORN, "account_opened", "paid_on"),
+        (BORN, "konto założone", "zaksięgowano"),
         (REFUND, "refund_date", "txn_dt"), (REFUND, "gemeldet", "txn_dt"), (LOADED, "snapshot_dt", "txn_dt"),
         (LOADED, "ETL_LOAD_TS", "txn_dt"), (LOADED, "archived_on", "txn_dt"), (IMPORT, "ingested_at", "occurred"),
         (IMPORT, "batch_date", "occurred"))
+} | {
+    "not when an account was opened, of whatever type": Case(
+        "from,account_opened,to,paid_on", "{a},{c},{b},2024-03-{day:02}", BORN, frame="typed",
+        times=("2024-03-01", DAY), said="Read column 'paid_on' as the time of each edge: 2024-03-01 to 2024-03-12."),
 }  # fmt: skip
 
 
