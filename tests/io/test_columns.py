@@ -93,9 +93,10 @@ COLUMNS = {
     "and is doubtful where it may not": Column("size", ["1500", "1.200", "9.999"], ["size"], [[1500, 1.2, 9.999]], [
         "Column 'size': read '1.200' as 1.2; if the point separates thousands, remove it."]),
 } | {
-    f"numbers such as {values[1]!r}": Column("x", values, ["x"], [[1.0, 2.5, -300.0]], [])
-    for values in (["1", "2.5", "-3e2"], [" 1", "2.5 ", "-300"], [1.0, 2.5, -300.0],
-                   pl.Series([1.0, 2.5, -300], dtype=pl.Float32))
+    f"numbers as {kind}": Column("x", values, ["x"], [[1.0, 2.5, -300.0]], [])
+    for kind, values in (
+        ("text", ["1", "2.5", "-3e2"]), ("text with spaces", [" 1", "2.5 ", "-300"]), ("numbers", [1.0, 2.5, -300.0]),
+        ("short numbers", pl.Series([1.0, 2.5, -300], dtype=pl.Float32)))
 } | {
     f"a category of type {kind}": Column(
         "city", pl.Series(["Oslo", "Bern", "Oslo"], dtype=kind), ["city=Bern", "city=Oslo"], [[0, 1, 0], [1, 0, 1]])
