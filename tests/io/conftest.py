@@ -1,7 +1,5 @@
 """Graphs that every format must restore, and a small pair of tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

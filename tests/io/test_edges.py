@@ -1,7 +1,5 @@
 """Columns of edge lists, and the attributes that edges give their nodes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hopsight.flow.evidence import Flow
 from hopsight.io.derive import STRUCTURE, Arcs, EdgeRows, derive, structure, usual
 from hopsight.io.edges import EdgeColumns, edge_columns
 from hopsight.loading import load
+
+from .cases import refuses
 
 
 def sorted_in(columns: dict[str, Any], **options: Any) -> tuple[EdgeColumns, list[str]]:
@@ -24,17 +23,9 @@ def sorted_in(columns: dict[str, Any], **options: Any) -> tuple[EdgeColumns, lis
 
 def test_every_column_finds_its_place() -> None:
     found, notices = sorted_in(
-        {
-            "amount": [1.5, 2.0, None],
-            "When": ["2024-05-31 17:30", "2024-06-01", "2024-06-02"],
-            "how": ["cash", "card", "cash"],
-            "weight": [1, 2, 3],
-            "hot": ["true", "false", ""],
-            "label": [0, 1, 0],
-            "ref": ["a1", "b2", "c3"],
-            "nothing": [None, None, None],
-        }
-    )
+        {"amount": [1.5, 2.0, None], "When": ["2024-05-31 17:30", "2024-06-01", "2024-06-02"],
+         "how": ["cash", "card", "cash"], "weight": [1, 2, 3], "hot": ["true", "false", ""], "label": [0, 1, 0],
+         "ref": ["a1", "b2", "c3"], "nothing": [None, None, None]})  # fmt: skip
     assert (found.weight, found.time) == ("weight", "When")
     assert list(found.numbers) == ["amount", "weight", "hot"]
     assert found.times["When"].to_list() == [1717176600.0, 1717200000.0, 1717286400.0]
@@ -71,49 +62,40 @@ def test_an_empty_cell_of_an_edge_is_not_invented() -> None:
 
 def test_a_named_column_is_used_whatever_it_is_called() -> None:
     found, notices = sorted_in({"label": [0, 1], "class": [7, 8]}, weight_column="label", category=["class"])
-    assert found.weight == "label"
-    assert found.categories["class"].to_list() == ["7", "8"]
+    assert found.weight == "label" and found.categories["class"].to_list() == ["7", "8"]
     assert notices == [
         "Read column 'label' as the weight of each edge: 0 to 1.",
         "Other columns describe edges: 'class' ('7', '8').",
     ]
 
 
-@pytest.mark.parametrize(
-    ("columns", "said"),
-    [
-        ({"Betrag": ["1.200,50", "3,99"], "tag": ["31.12.2023", "1.1.2024"]},
-         ["as the time of each edge: 31.12.2023 to 01.01.2024.",
-          "as the amount of each edge: 3.99 to 1,200.50, 1,204.49 in all."]),
-        ({"amount_eur": [7.0, 7.0, 7.5]}, ["as the amount of each edge: 7 to 7.50 EUR, 21.50 EUR in all."]),
-        ({"amount": [5, 8], "currency": ["EUR", "JPY"]}, ["as the amount of each edge: 5 to 8."]),
-        ({"amount": [5, 8], "currency": ["EUR", "EUR"]}, ["as the amount of each edge: 5 to 8 EUR, 13 EUR in all."]),
-        ({"ts": [1700000000, 1700000060]}, ["as the time of each edge: 2023-11-14 22:13 to 2023-11-14 22:14."]),
-        ({"step": [3, 700]}, ["as the time of each edge: 3 to 700."]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("columns", "said"), [
+    ({"Betrag": ["1.200,50", "3,99"], "tag": ["31.12.2023", "1.1.2024"]},
+     ["as the time of each edge: 31.12.2023 to 01.01.2024.",
+      "as the amount of each edge: 3.99 to 1,200.50, 1,204.49 in all."]),
+    ({"amount_eur": [7.0, 7.0, 7.5]}, ["as the amount of each edge: 7 to 7.50 EUR, 21.50 EUR in all."]),
+    ({"amount": [5, 8], "currency": ["EUR", "JPY"]}, ["as the amount of each edge: 5 to 8."]),
+    ({"amount": [5, 8], "currency": ["EUR", "EUR"]}, ["as the amount of each edge: 5 to 8 EUR, 13 EUR in all."]),
+    ({"ts": [1700000000, 1700000060]}, ["as the time of each edge: 2023-11-14 22:13 to 2023-11-14 22:14."]),
+    ({"step": [3, 700]}, ["as the time of each edge: 3 to 700."]),
+])  # fmt: skip
 def test_it_is_said_how_far_times_and_amounts_reach(columns: dict[str, Any], said: list[str]) -> None:
     """Whoever knows the sum of a table, or its first and last day, sees at once that it was read wrongly."""
     notices = sorted_in(columns)[1]
     assert [line.partition("' ")[2] for line in notices if line.endswith(tuple(said))] == said
 
 
-@pytest.mark.parametrize(
-    ("columns", "options", "words"),
-    [
-        ({"w": ["1", "many"]}, {"weight_column": "w"}, "column 'w', row 2: 'many' is not a number"),
-        ({"t": ["2024-05-31", "soon"]}, {"time_column": "t"}, "column 't', row 2: 'soon' is not a date"),
-        ({"x": [1.0, float("inf")]}, {}, "column 'x', row 2 is infinite"),
-        (
-            {"x": ["1", "2", "n.b."]},
-            {},
-            r"column 'x', row 3: 'n.b.' is not a number.*category=\['x'\] to read.* or ignore=",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("columns", "options", "words"), [
+    ({"w": ["1", "many"]}, {"weight_column": "w"}, "column 'w', row 2: 'many' is not a number"),
+    ({"t": ["2024-05-31", "soon"]}, {"time_column": "t"}, "column 't', row 2: 'soon' is not a date"),
+    ({"x": [1.0, float("inf")]}, {}, "column 'x', row 2 is infinite"),
+    ({"time": ["2024-05-31", "2024-06-01", "2024-06-02", "0001-01-01"]}, {}, "'0001-01-01' is not a date"),
+    ({"time": ["31/05/2024", "30/05/2024", "29/05/2024", "01/01/0001"]}, {}, "'01/01/0001' is not a date"),
+    ({"x": ["1", "2", "n.b."]}, {},
+     r"column 'x', row 3: 'n.b.' is not a number.*category=\['x'\] to read.* or ignore="),
+])  # fmt: skip
 def test_cells_that_do_not_fit_are_refused(columns: dict[str, Any], options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        sorted_in(columns, **options)
+    refuses(words, columns, **options, by=sorted_in)
 
 
 # node 0 pays 1 twice (10 and 60) and 2 once (20); node 3 pays 2 once (-8); node 4 has no rows
@@ -175,8 +157,7 @@ def test_names_of_times_say_their_unit() -> None:
 
 def test_columns_that_say_nothing_new_are_left_out() -> None:
     matrix, names, _ = derive(ROWS, 5, ["structure", "sent", "received"])
-    assert len(set(names)) == len(names)
-    assert not any(np.ptp(values) == 0 for values in matrix.T)
+    assert len(set(names)) == len(names) and not any(np.ptp(values) == 0 for values in matrix.T)
     once = EdgeRows(np.array([0, 1, 1]), np.array([1, 2, 3]))
     _, names, left_out = derive(once, 4, ["structure", "sent", "received"])
     assert "edges sent, log count" in names
@@ -190,18 +171,13 @@ def test_usual_values_are_interpolated_between_counts() -> None:
     assert usual(np.full(2, np.nan), np.ones(2)).tolist() == [0.0, 0.0]
 
 
-@pytest.fixture(scope="module")
-def arcs() -> tuple[np.ndarray, np.ndarray]:
+def test_structure_equals_that_of_networkx() -> None:
     rng = np.random.default_rng(0)
     source = rng.integers(0, 40, 300)
     target = np.minimum(39, (rng.random(300) ** 2 * 40).astype(np.int64))  # some nodes get many
-    return source, target
-
-
-def test_structure_equals_that_of_networkx(arcs: tuple[np.ndarray, np.ndarray]) -> None:
-    found = structure(Arcs.of(*arcs, 41))
+    found = structure(Arcs.of(source, target, 41))
     assert tuple(found) == STRUCTURE
-    graph = nx.DiGraph([(a, b) for a, b in zip(*map(np.ndarray.tolist, arcs), strict=True) if a != b])
+    graph = nx.DiGraph([(a, b) for a, b in zip(source.tolist(), target.tolist(), strict=True) if a != b])
     graph.add_nodes_from(range(41))
     plain = graph.to_undirected()
     degree = dict(plain.degree)
@@ -210,15 +186,10 @@ def test_structure_equals_that_of_networkx(arcs: tuple[np.ndarray, np.ndarray]) 
         mutual = sum(graph.has_edge(other, node) for other in graph.successors(node))
         outside = sum(node != far and far not in plain[node] for other in plain[node] for far in plain[other])
         expected = [
-            np.log1p(graph.out_degree(node)),
-            np.log1p(graph.in_degree(node)),
-            mutual / max(degree[node], 1),
-            nx.clustering(plain, node),
-            nx.core_number(plain)[node],
-            np.mean(near),
-            np.std(near),
+            np.log1p(graph.out_degree(node)), np.log1p(graph.in_degree(node)), mutual / max(degree[node], 1),
+            nx.clustering(plain, node), nx.core_number(plain)[node], np.mean(near), np.std(near),
             np.log1p(outside / max(degree[node], 1)),
-        ]
+        ]  # fmt: skip
         np.testing.assert_allclose([values[node] for values in found.values()], expected, atol=1e-6)
 
 
@@ -229,98 +200,18 @@ def test_core_numbers_skip_levels_and_reach_isolated_nodes() -> None:
     assert cores.tolist() == [2.0] * 3 + [29.0] * 30 + [11.0] * 12 + [0.0]
 
 
-def payments(**columns: Any) -> pl.DataFrame:
-    return pl.DataFrame({"from": list("abcab"), "to": list("bcaca"), **columns})
-
-
-@pytest.mark.parametrize("codes", [["978", "392"], [978, 392], ["EUR", "JPY"]])
-def test_currencies_may_be_numbers(codes: list[Any]) -> None:
-    paid = {"from": list("abcdef") * 2, "to": list("bcdefacddfab"), "amount": [*range(5, 11), *range(900, 906)]}
-    frame = pl.DataFrame({**paid, "ccy": [codes[0]] * 6 + [codes[1]] * 6, "currency rate": [1.25] * 11 + [1.5]})
-    graph = load(frame, notices=(notices := []))
-    assert graph.events is not None and graph.events.currencies == ("EUR", "JPY")
-    assert any(each.startswith("Amounts are in 2 currencies (EUR, JPY)") for each in notices)
-    assert "currency rate sent, median" in graph.attribute_names
-    count = pl.DataFrame({**paid, "amount in currency": paid["amount"]}).drop("amount")
-    assert "amount in currency sent, median" in load(count, notices=[]).attribute_names
-
-
-def test_amounts_of_several_currencies_are_compared_with_their_own() -> None:
-    rows = payments(amount=[100.0, 50.0, 200.0, 11_000.0, 22_000.0], Currency=["EUR", "EUR", "EUR", "HUF", "HUF"])
-    notices: list[str] = []
-    graph = load(rows, derive="sent", notices=notices)
-    assert any(each.startswith("Amounts are in 2 currencies (EUR, HUF): each is compared") for each in notices)
-    assert graph.events.amount.tolist() == [100.0, 50.0, 200.0, 11_000.0, 22_000.0]  # as they are written
-    assert graph.edge_attribute_names == ("amount in EUR",)
-    amounts = dict(zip(map(tuple, graph.edges.T.tolist()), graph.edge_attributes[:, 0].tolist(), strict=True))
-    assert amounts[1, 2] == 50.0  # of b and c; medians are 100 EUR and 16,500 HUF
-    np.testing.assert_allclose(amounts[0, 2], (200.0 + 11_000.0 / 165.0) / 2)
-    asked = load(rows, derive="sent", currency="huf", notices=[])
-    np.testing.assert_allclose(asked.edge_attributes, 165.0 * graph.edge_attributes)
-    with pytest.raises(ValueError, match=r"currency must be one that amounts are in \(EUR, HUF\), got 'USD'"):
-        load(rows, currency="USD", notices=[])
-    plain = load(rows, derive="sent", ignore=["Currency"], notices=[])
-    assert plain.edge_attribute_names == ("amount",)
-    one = load(rows.with_columns(Currency=pl.lit("EUR")), derive="sent", notices=[])
-    assert one.edge_attribute_names == ("amount in EUR",)  # so that a model of these knows both
-    assert one.events.currencies == ("EUR",)
-
-
-@pytest.mark.parametrize(
-    ("columns", "unit"),
-    [
-        ({"Betrag (EUR)": ["1,50", "2,50", "3,50", "4,50"]}, ("EUR",)),
-        ({"amount_usd": [1.5, 2.5, 3.5, 4.5]}, ("USD",)),
-        ({"Amount ($)": [1.5, 2.5, 3.5, 4.5]}, ("USD",)),
-        ({"amount": ["R$ 1,50", "R$ 2,50", "R$ 3,50", "R$ 4,50"]}, ("BRL",)),
-        ({"amount": [1.5, 2.5, 3.5, 4.5], "Whg": ["EUR", "EUR", "CHF", "CHF"]}, ("CHF", "EUR")),
-        ({"amount": [1.5, 2.5, 3.5, 4.5], "kind": ["EUR", "EUR", "card", "card"]}, ()),
-    ],
-)
-def test_the_currency_is_known_by_the_codes_in_a_column_a_header_or_the_cells(
-    columns: dict[str, Any], unit: tuple[str, ...]
-) -> None:
-    rows = pl.DataFrame({"source": list("abca"), "target": list("bcac"), **columns})
-    assert load(rows, notices=[]).events.currencies == unit
-
-
-DOLLARS = ["$1.5", "$2.5", "$3.5", "$4.5"] * 3
-
-
-@pytest.mark.parametrize(
-    ("columns", "said"),
-    [
-        ({"amount": DOLLARS, "currency": "EUR"}, "EUR by column 'currency', but in USD by the cells of column"),
-        ({"amount_usd": range(12), "currency": "EUR"}, "by the name of column 'amount_usd': column 'currency' counts"),
-        ({"Betrag (EUR)": DOLLARS}, "EUR by the name of column 'Betrag (EUR)', but in USD by the cells"),
-        ({"amount": [1.5, -2.5, 3.5, 4.5] * 3}, "'amount' is not used as the amount of each edge: 3 of 12 are neg"),
-        ({"amount": [5.0] * 12}, "'amount' is not used as the amount of each edge: its numbers are all the same."),
-        ({"bytes": range(12)}, "Column 'bytes' is an attribute of edges; pass weight_column='bytes' to weigh edges"),
-        ({"time": ["10:31", "10:32"] * 6}, "is not the time of each edge: it has times of day without a date"),
-        ({"amount": range(12), "currency": ["EUR"] * 11 + [""]}, "Read the currency of 1 row without one as EUR."),
-    ],
-)  # fmt: skip
-def test_what_is_no_amount_and_which_currency_counts_is_said(columns: dict[str, Any], said: str) -> None:
-    load(pl.DataFrame({"source": list("abca") * 3, "target": list("bcac") * 3, **columns}), notices=(notices := []))
-    assert sum(said in text for text in notices) == 1
-
-
 def test_numbers_of_payments_and_free_text_are_left_out_unless_named() -> None:
     """What hardly ever repeats says nothing about a node; copies of a row are named, because they count twice."""
     rows = pl.DataFrame(
-        {
-            "source": list("abcd") * 5, "target": list("bcda") * 5, "amount": [*range(1, 20), 1],
-            "Invoice No": [f"A{row}" for row in range(19)] + ["A0"], "channel": ["web", "shop"] * 10,
-            "memo": [f"see {row // 2}" for row in range(18)] + ["rent", None], "Trans-Nr.": [*range(500, 538, 2), 500],
-        }
+        {"source": list("abcd") * 5, "target": list("bcda") * 5, "amount": [*range(1, 20), 1],
+         "Invoice No": [f"A{row}" for row in range(19)] + ["A0"], "channel": ["web", "shop"] * 10,
+         "memo": [f"see {row // 2}" for row in range(18)] + ["rent", None], "Trans-Nr.": [*range(500, 538, 2), 500]}
     )  # fmt: skip
     graph = load(rows, notices=(notices := []))
     assert not [name for name in graph.attribute_names if name.startswith(("Invoice", "Trans", "memo"))]
     assert "Column 'Invoice No' only identifies rows and is left out." in notices
-    assert (
-        "Column 'memo' has 10 different values in 19 rows and is left out; pass category=['memo'] to keep it."
-        in notices
-    )
+    said = "Column 'memo' has 10 different values in 19 rows and is left out; pass category=['memo'] to keep it."
+    assert said in notices
     kept = load(rows, category=["memo"], notices=[])
     assert "memo sent, different values for its count" in kept.attribute_names
     copied = pl.concat([rows, rows[3:5]])
@@ -329,38 +220,20 @@ def test_numbers_of_payments_and_free_text_are_left_out_unless_named() -> None:
     assert said in str(notices) and "21 rows" not in str(notices)
 
 
-@pytest.mark.parametrize(
-    ("dates", "pattern"),
-    [
-        (["01.03.2024", "02.03.2024", "03.03.2024", "04.03.2024", None], "%d.%m.%Y"),
-        (["2024-03-13 08:00", "2024-03-14", "2024-03-15", "2024-03-16", None], "%Y-%m-%d"),
-        (["03/13/2024", "03/14/2024", "03/15/2024", "03/16/2024", None], "%m/%d/%Y"),
-    ],
-)
+@pytest.mark.parametrize(("dates", "pattern"), [
+    (["01.03.2024", "02.03.2024", "03.03.2024", "04.03.2024", None], "%d.%m.%Y"),
+    (["2024-03-13 08:00", "2024-03-14", "2024-03-15", "2024-03-16", None], "%Y-%m-%d"),
+    (["03/13/2024", "03/14/2024", "03/15/2024", "03/16/2024", None], "%m/%d/%Y"),
+])  # fmt: skip
 def test_dates_are_shown_as_the_file_writes_them(dates: list[str | None], pattern: str) -> None:
-    assert load(payments(day=dates), notices=[]).events.dates == pattern
+    frame = pl.DataFrame({"from": list("abcab"), "to": list("bcaca"), "day": dates})
+    assert load(frame, notices=[]).events.dates == pattern
 
 
-@pytest.mark.parametrize(
-    ("column", "message"),
-    [
-        ({"time": ["2024-05-31", "2024-06-01", "2024-06-02", "0001-01-01"]}, "'0001-01-01' is not a date"),
-        ({"time": ["31/05/2024", "30/05/2024", "29/05/2024", "01/01/0001"]}, "'01/01/0001' is not a date"),
-    ],
-)
-def test_a_date_that_stands_for_none_is_refused(column: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        sorted_in(column)
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("amount", ["１２", "３", "４"]),
-        ("amount", ["1,234.56", "1.234,56", "1k"]),
-        ("Date", ["31. Mai", "1. Juni", "1. Juni"]),
-    ],
-)
+@pytest.mark.parametrize(("name", "words"), [
+    ("amount", ["１２", "３", "４"]), ("amount", ["1,234.56", "1.234,56", "1k"]),
+    ("Date", ["31. Mai", "1. Juni", "1. Juni"]),
+])  # fmt: skip
 def test_text_under_the_name_of_an_amount_or_a_time_is_said(name: str, words: list[str]) -> None:
     found, notices = sorted_in({name: [*words, words[0]]})
     assert list(found.categories) == [name]
@@ -373,14 +246,4 @@ def test_text_under_the_name_of_an_amount_or_a_time_is_said(name: str, words: li
 def test_an_end_is_neither_weight_nor_time(role: str) -> None:
     edges = pl.DataFrame({"source": ["a", "b", "c"], "target": ["b", "c", "a"], "amount": [1.0, 2.0, 3.0]})
     for column, ignore in (("target", ()), ("amount", ("amount",))):
-        with pytest.raises(ValueError, match=f"column '{column}' cannot be the"):
-            load(edges, ignore=ignore, **{role: column})
-
-
-def test_bytes_are_an_amount_that_nobody_passes_on() -> None:
-    ends = {"src": [f"h{row % 5}" for row in range(30)], "dst": [f"h{(row + 1) % 5}" for row in range(30)]}
-    times = [f"2024-03-01 10:{row:02}" for row in range(30)]
-    for name, moves in (("bytes", False), ("Total Bytes", False), ("amount", True), ("paid", True)):
-        frame = pl.DataFrame({**ends, name: range(900, 930), "time": times})
-        events = load(frame, weight_column=name, notices=[]).events
-        assert events.moves == moves and np.isfinite(Flow.fit(events, 5).raw[1]).any() == moves
+        refuses(f"column '{column}' cannot be the", edges, ignore=ignore, **{role: column})

@@ -1,7 +1,5 @@
 """Files: refused in one sentence, unpacked within bounds, written as a whole."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

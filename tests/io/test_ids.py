@@ -1,7 +1,6 @@
 """Ids and ends: their types, ids without a row, two kinds of nodes, and which columns hold them."""
 
-from __future__ import annotations
-
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,8 @@ import pytest
 from hopsight.graph import AttributedGraph
 from hopsight.io.tables import read_tables
 from hopsight.loading import load
+
+from .cases import loaded, put, refuses
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -28,14 +29,12 @@ def test_one_node_stays_one_node(tmp_path: Path, suffix: str) -> None:
 
 def test_ids_that_lost_digits_are_refused() -> None:
     for target in (pl.Series([2.0**53 + 2, 2.0]), pl.Series([400000001.0, 2.0], dtype=pl.Float32)):
-        with pytest.raises(ValueError, match=r"column 'target', row 1: .* has lost digits"):
-            load(pl.DataFrame({"source": [1, 2], "target": target}))
+        refuses(r"column 'target', row 1: .* has lost digits", pl.DataFrame({"source": [1, 2], "target": target}))
 
 
 def test_ids_that_a_spreadsheet_writes_with_a_decimal_comma_are_whole_numbers(tmp_path: Path) -> None:
-    (tmp_path / "nodes.csv").write_text("id;age\n0,0;31\n1,0;40\n10,0;52\n")
-    edges = pl.DataFrame({"source": [0, 1, 10], "target": [1, 10, 0]})
-    graph = load(edges, nodes=tmp_path / "nodes.csv", notices=[])
+    nodes = put(tmp_path / "nodes.csv", "id;age", ["0,0;31", "1,0;40", "10,0;52"])
+    graph, _ = loaded(circle([0, 1, 10]), nodes=nodes)
     assert graph.node_ids.tolist() == [0, 1, 10] and graph.known is None
 
 
@@ -49,34 +48,34 @@ def test_words_for_a_missing_id_are_no_node(tmp_path: Path, suffix: str) -> None
     assert "Left out 6 rows without a node id, first row 2 of the data." in notices
 
 
-@pytest.mark.parametrize(
-    ("ids", "words"),
-    [
-        (["+49 22", "004922", "x"], "such as '+49 22' and '004922', differ only in how they are written"),
-        (["K2", "k2", "x"], "2 node ids, such as 'K2' and 'k2', differ only in upper and lower case"),
-        (["001", "1", "x"], "2 node ids, such as '001' and '1', differ only in leading zeros"),
-        (["DE00 01", "DE0001", "x"], "such as 'DE00 01' and 'DE0001', differ only in spaces, commas, quotes or a plus"),
-        (["A-01", "A-1", "x"], "such as 'A-01' and 'A-1', differ only in leading zeros"),
-        (["a_1", "a-1", "x"], "such as 'a_1' and 'a-1', differ only in the signs between their parts"),
-        (["Zo\u00eb", "Zoe\u0308", "x"], "differ only in how characters are encoded and are read as different nodes"),
-        (["１２３", "123", "x"], "such as '１２３' and '123', differ only in how characters are encoded"),
-        (["1234.56.78903", "12345678903", "x"], "'12345678903', differ only in signs between their parts"),
-        (["20 00 00 123456", "20-00-00-123456", "x"], "differ only in signs between their parts"),
-        (['="1001"', "1001", "x"], "differ only in spaces, commas, quotes or a plus"),
-        (["ann", "an\u200bn", "x"], r"such as 'ann' and 'an\u200bn', differ only in characters that are not seen"),
-    ],
-)
-def test_ids_that_differ_only_in_form_are_named(ids: list[str], words: str) -> None:
-    notices: list[str] = []
-    edges = pl.DataFrame({"source": ids, "target": [*ids[1:], ids[0]]})
-    graph = load(edges, pl.DataFrame({"id": ids, "x": [1.0, 2.0, 4.0]}), notices=notices)
-    assert graph.n_nodes == 3
-    assert any(words in each for each in notices)
+def circle(ids: list[Any]) -> pl.DataFrame:
+    """Return edges from each of the ids to the next one."""
+    return pl.DataFrame({"source": ids, "target": [*ids[1:], ids[0]]})
+
+
+@pytest.mark.parametrize(("one", "other", "said"), [
+    ("+49 22", "004922", "such as '+49 22' and '004922', differ only in how they are written"),
+    ("K2", "k2", "2 node ids, such as 'K2' and 'k2', differ only in upper and lower case"),
+    ("001", "1", "2 node ids, such as '001' and '1', differ only in leading zeros"),
+    ("DE00 01", "DE0001", "such as 'DE00 01' and 'DE0001', differ only in spaces, commas, quotes or a plus"),
+    ("A-01", "A-1", "such as 'A-01' and 'A-1', differ only in leading zeros"),
+    ("a_1", "a-1", "such as 'a_1' and 'a-1', differ only in the signs between their parts"),
+    ("Zo\u00eb", "Zoe\u0308", "differ only in how characters are encoded and are read as different nodes"),
+    ("１２３", "123", "such as '１２３' and '123', differ only in how characters are encoded"),
+    ("1234.56.78903", "12345678903", "'12345678903', differ only in signs between their parts"),
+    ("20 00 00 123456", "20-00-00-123456", "differ only in signs between their parts"),
+    ('="1001"', "1001", "differ only in spaces, commas, quotes or a plus"),
+    ("ann", "an\u200bn", r"such as 'ann' and 'an\u200bn', differ only in characters that are not seen"),
+])  # fmt: skip
+def test_ids_that_differ_only_in_form_are_named(one: str, other: str, said: str) -> None:
+    nodes = pl.DataFrame({"id": [one, other, "x"], "x": [1.0, 2.0, 4.0]})
+    graph, notices = loaded(circle([one, other, "x"]), nodes=nodes)
+    assert graph.n_nodes == 3 and any(said in each for each in notices)
 
 
 def test_addresses_whose_parts_differ_are_not_alike() -> None:
     ids = ["10.0.11.1", "10.0.1.11", "10.01.1.1", "x"]
-    load(pl.DataFrame({"source": ids, "target": [*ids[1:], ids[1]]}), notices=(notices := []))
+    _, notices = loaded(pl.DataFrame({"source": ids, "target": [*ids[1:], ids[1]]}))
     assert not any("differ only" in each for each in notices)
 
 
@@ -86,67 +85,44 @@ def test_numbers_with_an_exponent_and_all_digits_are_whole() -> None:
 
 
 def test_ids_that_a_spreadsheet_has_rounded_are_noticed(tmp_path: Path) -> None:
-    (tmp_path / "edges.csv").write_text("from,to\n1.23457E+11,7\n8,1.23458E+11\n")
-    load(tmp_path / "edges.csv", notices=(notices := []))
-    (tmp_path / "lower.csv").write_text("from,to\n1.23457e+11,7\n8,9\n")
-    load(tmp_path / "lower.csv", notices=notices)
-    assert any(each.startswith("Column 'from' has ids such as '1.23457e+11', which have lost") for each in notices)
-    assert any(each.startswith("Column 'to' has ids such as '1.23458E+11', which have lost digits") for each in notices)
+    for lines, said in (
+        (["1.23457E+11,7", "8,1.23458E+11"], "Column 'to' has ids such as '1.23458E+11', which have lost digits"),
+        (["1.23457e+11,7", "8,9"], "Column 'from' has ids such as '1.23457e+11', which have lost digits"),
+    ):
+        assert any(each.startswith(said) for each in loaded(put(tmp_path / "edges.csv", "from,to", lines))[1])
 
 
-def refusal(edge_ids: list[object], node_ids: list[object], **columns: list[object]) -> str:
-    edges = pl.DataFrame({"source": edge_ids[:-1], "target": edge_ids[1:]})
-    nodes = pl.DataFrame({"id": node_ids, "age": range(len(node_ids)), **columns})
-    with pytest.raises(ValueError, match="no row in the node table") as caught:
-        load(edges, nodes=nodes, notices=[])
-    return str(caught.value)
+@pytest.mark.parametrize(("edge_ids", "node_ids", "said"), [
+    (["0007", "0008", "0009"], [7, 8, 9], "3 ids are written differently in the node table: '0007' is '7' there."),
+    (["Zoe\u0308", "\u00e9", "cy"], ["Zo\u00eb", "e\u0301", "cy"], "2 ids are written differently"),
+    (["usr_1", "usr_20", "cy"], ["USR-000001", "USR-000020", "cy"],
+     "2 ids are written differently in the node table: 'usr_1' is 'USR-000001' there"),
+    (["DE89 3704 0044 0532 0130 00", "ann", "cy"], ["DE89370400440532013000", "ann", "cy"],
+     "1 id is written differently in the node table: 'DE89 3704 0044 0532 0130 00' is 'DE89370400440532013000'"),
+    (["Ann", "DE 01", "cy"], ["ann", "de01", "cy"], "2 ids are written differently in the node table: 'Ann'"),
+    (["1234.56.78900", "ann", "cy"], ["12345678900", "ann", "cy"], "1 id is written differently in the node table"),
+    (["1234.56.78900", "ann", "cy"], ["1234-56-78900", "ann", "cy"], "1 id is written differently"),
+    (["ann", "Ann", "cy"], ["ann", "bo", "cy"], "1 id is written differently in the node table: 'Ann' is 'ann'"),
+])  # fmt: skip
+def test_an_id_may_be_written_differently(edge_ids: list[str], node_ids: list[object], said: str) -> None:
+    graph, notices = loaded(circle(edge_ids), nodes=pl.DataFrame({"id": node_ids, "age": [20, 30, 40]}))
+    assert graph.node_ids.tolist() == list(map(str, node_ids)) and graph.known is None
+    assert any(each.startswith(said) for each in notices)
 
 
-@pytest.mark.parametrize(
-    ("edge_ids", "node_ids", "example"),
-    [
-        (["0007", "0008", "0009"], [7, 8, 9], "3 ids are written differently in the node table: '0007' is '7' there."),
-        (["Zoe\u0308", "\u00e9", "cy"], ["Zo\u00eb", "e\u0301", "cy"], "2 ids are written differently"),
-        (
-            ["usr_1", "usr_20", "cy"],
-            ["USR-000001", "USR-000020", "cy"],
-            "2 ids are written differently in the node table: 'usr_1' is 'USR-000001' there",
-        ),
-        (
-            ["DE89 3704 0044 0532 0130 00", "ann", "cy"],
-            ["DE89370400440532013000", "ann", "cy"],
-            "1 id is written differently in the node table: 'DE89 3704 0044 0532 0130 00' is 'DE89370400440532013000'",
-        ),
-        (["Ann", "DE 01", "cy"], ["ann", "de01", "cy"], "2 ids are written differently in the node table: 'Ann'"),
-        (["1234.56.78900", "ann", "cy"], ["12345678900", "ann", "cy"], "1 id is written differently in the node table"),
-        (["1234.56.78900", "ann", "cy"], ["1234-56-78900", "ann", "cy"], "1 id is written differently"),
-        (["ann", "Ann", "cy"], ["ann", "bo", "cy"], "1 id is written differently in the node table: 'Ann' is 'ann'"),
-    ],
-)
-def test_an_id_is_the_one_that_the_node_table_writes_differently(
-    edge_ids: list[str], node_ids: list[object], example: str
-) -> None:
-    notices: list[str] = []
-    edges = pl.DataFrame({"source": edge_ids, "target": [*edge_ids[1:], edge_ids[0]]})
-    graph = load(edges, nodes=pl.DataFrame({"id": node_ids, "age": [20, 30, 40]}), notices=notices)
-    assert graph.node_ids.tolist() == list(map(str, node_ids))
-    assert graph.known is None
-    assert any(each.startswith(example) for each in notices)
-
-
-def test_ids_are_read_from_the_column_that_the_edges_name(caplog: pytest.LogCaptureFixture) -> None:
-    edges = pl.DataFrame({"source": ["a@x", "b@x"], "target": ["b@x", "c@x"]})
+def test_ids_are_read_from_the_column_that_the_edges_name() -> None:
     nodes = pl.DataFrame({"id": [1, 2, 3], "email": ["a@x", "b@x", "c@x"], "age": [20, 30, 40]})
-    assert load(edges, nodes=nodes).node_ids.tolist() == ["a@x", "b@x", "c@x"]
-    assert "Read node ids from column 'email'." in caplog.text
+    graph, notices = loaded(circle(["a@x", "b@x", "c@x"]), nodes=nodes)
+    assert graph.node_ids.tolist() == ["a@x", "b@x", "c@x"]
+    assert "Read node ids from column 'email'." in notices
 
 
 def test_tables_that_have_nothing_in_common() -> None:
-    message = refusal(["a", "b", "c", "d", "e"], ["x", "y", "z", "w"])
-    assert message == (
+    message = (
         "5 of 5 node ids in the edges have no row in the node table: 'a', 'b', 'c', …; it has 'x', 'y', 'z', … "
         "instead; name the right columns with id_column, source_column and target_column"
     )
+    refuses(f"^{re.escape(message)}$", circle(list("abcde")), nodes=pl.DataFrame({"id": list("xyzw"), "age": range(4)}))
 
 
 OUTSIDE = pl.DataFrame({"source": ["a", "b", "x9", "c", "d"], "target": ["b", "c", "a", "x10", "a"]})
@@ -156,8 +132,7 @@ PEOPLE = pl.DataFrame(
 
 
 def test_ids_without_a_row_become_nodes_without_attributes() -> None:
-    notices: list[str] = []
-    graph = load(OUTSIDE, PEOPLE, notices=notices)
+    graph = load(OUTSIDE, PEOPLE, notices=(notices := []))
     assert graph.node_ids.tolist() == ["d", "c", "b", "a", "x10", "x9"]
     assert graph.known.tolist() == [True] * 4 + [False] * 2
     assert graph.ranked.tolist() == graph.known.tolist()
@@ -166,8 +141,7 @@ def test_ids_without_a_row_become_nodes_without_attributes() -> None:
     words = "2 ids have no row in the node table ('x10', 'x9'): not ranked; pass rank_unknown=True to rank them."
     assert words in notices
     ranked = load(OUTSIDE, PEOPLE, rank_unknown=True, notices=notices)
-    assert ranked.known.tolist() == [True] * 4 + [False] * 2
-    assert ranked.ranked is None
+    assert ranked.known.tolist() == [True] * 4 + [False] * 2 and ranked.ranked is None
     assert any("('x10', 'x9'): ranked without attributes." in each for each in notices)
 
 
@@ -183,11 +157,9 @@ def read(edges: pl.DataFrame = RATINGS, nodes: Any = None, **options: Any) -> At
 
 
 def test_ids_of_both_kinds_are_kept_apart() -> None:
-    notices: list[str] = []
-    graph = read(notices=notices)
+    graph = read(notices=(notices := []))
     assert graph.node_ids.tolist() == ["item:1", "item:2", "item:3", "user:1", "user:2", "user:3"]
-    assert graph.node_types.tolist() == ["item"] * 3 + ["user"] * 3
-    assert graph.n_edges == 4
+    assert graph.node_types.tolist() == ["item"] * 3 + ["user"] * 3 and graph.n_edges == 4
     assert any("'user' and 'item' as two kinds of nodes" in notice for notice in notices)
 
 
@@ -209,8 +181,7 @@ def test_a_node_table_says_which_kind_a_node_is() -> None:
     graph = read(nodes=nodes, type_column="kind", derive="none")
     assert graph.node_ids.tolist() == ["user:1", "item:1", "user:2", "item:2", "user:3", "item:3"]
     assert graph.attribute_names == ("age",)
-    with pytest.raises(ValueError, match=r"user and item share ids.*pass type_column"):
-        read(nodes=nodes.head(1).drop("kind"))
+    refuses(r"user and item share ids.*pass type_column", nodes=nodes.head(1).drop("kind"), by=read)
     with pytest.raises(ValueError, match="type 'shop' of a node is neither 'user' nor 'item'"):
         read(nodes=nodes.with_columns(kind=pl.lit("shop")), type_column="kind")
 

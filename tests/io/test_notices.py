@@ -1,7 +1,5 @@
 """Notices reach the caller's list, or the log."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -16,14 +14,9 @@ def test_without_a_list_it_is_a_warning_in_the_log(caplog: pytest.LogCaptureFixt
     ]
 
 
-@pytest.mark.parametrize(
-    ("rule", "words"),
-    [
-        ("sum", "added up their weights"),
-        ("count", "counted them as weight"),
-        ("last", "kept the weight of the last one"),
-    ],
-)
+@pytest.mark.parametrize(("rule", "words"), [
+    ("sum", "added up their weights"), ("count", "counted them as weight"), ("last", "kept the weight of the last one"),
+])  # fmt: skip
 def test_the_rule_for_duplicates_is_stated(rule: str, words: str) -> None:
     kept: list[str] = []
     edges = {"edge_weight": [1.0, 2.0, 4.0], "duplicates": rule}
