@@ -55,10 +55,10 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
 @pytest.mark.parametrize(
     ("probability", "n_anomalous", "sentence"),
     [
-        ([0.9, 0.8, 0.1], 4, "2 nodes flagged (probability of 50.0% or more), 3 without the labels; if the labels are a "
-         "random sample, 15% of them are expected to be false alarms."),
-        ([0.95, 0.2, 0.1], 4, "1 node flagged (probability of 50.0% or more), 3 without the labels; if the labels are a "
-         "random sample, the chance of a false alarm is 5%."),
+        ([0.9, 0.8, 0.1], 4, "2 nodes flagged (probability of 50.0% or more), 3 without the labels; if the labels are "
+         "a random sample, 15% of them are expected to be false alarms."),
+        ([0.95, 0.2, 0.1], 4, "1 node flagged (probability of 50.0% or more), 3 without the labels; if the labels are "
+         "a random sample, the chance of a false alarm is 5%."),
         ([0.9, 0.02, 0.02], 9, "1 node flagged (probability of 50.0% or more), 3 without the labels. How many are "
          "false alarms is unknown, and the probabilities may be too high: the labels are not a random sample (90% of "
          "them are anomalous)."),
