@@ -14,6 +14,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.io.rules import SECONDS_PER_DAY, SINCE_1970, amount_span, time_span
 from hopsight.io.sources import reading
 from hopsight.io.typed import types_of, view
+from hopsight.io.vocabulary import is_year_name
 
 SHOWN_NAMES = 20  # attributes in a description
 
@@ -210,7 +211,8 @@ def _with_span(graph: AttributedGraph, column: int) -> str:
     if name.endswith(SINCE_1970):
         days = time_span(least * SECONDS_PER_DAY, most * SECONDS_PER_DAY, "%Y-%m-%d")
         return f"{name.removesuffix(SINCE_1970)} ({days})"
-    return f"{name} ({amount_span(least, most, None)})"
+    span = f"{least:.0f} to {most:.0f}" if is_year_name(name) else amount_span(least, most, None)
+    return f"{name} ({span})"
 
 
 def _is_description(source: Any) -> bool:

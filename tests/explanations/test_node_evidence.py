@@ -151,7 +151,7 @@ def test_rings_and_lockstep_are_explained_by_the_other_nodes(
 def test_an_ordinary_node_is_not_made_a_suspect(model: Any) -> None:
     position = int(np.argmin(model.decision_score_))
     reasons = explain(model, f"p{position}")
-    assert reasons.unusual == "Nothing about it stands out."
+    assert reasons.unusual == "No evidence about it is strong."
 
 
 def test_a_detector_without_evidence_has_none(fitted: Any) -> None:

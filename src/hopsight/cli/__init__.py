@@ -62,6 +62,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _complain("stopped", _stopped_by(received)) if code == INTERRUPTED else code
     except StoppedError as stop:
         return _complain(str(stop), _stopped_by(received))
+    except KeyboardInterrupt:  # before typer was there to notice it
+        return _complain("stopped", _stopped_by(received))
     except Exception as error:
         if received:  # a library has made another error of it
             return _complain("stopped", _stopped_by(received))

@@ -322,9 +322,11 @@ def watch(
     with show_progress(quiet) as progress:
         done = run.watch(folder, new_edges, progress=progress, tell=tell if as_json else alerts.append)
     if not as_json:
-        again = "It was processed already. " if done.repeated else ""
-        typer.echo(f"{again}Judged {plural(done.n_events, 'event')}: {plural(done.n_alerts, 'alert')}.")
-        for line in [] if done.repeated else alert_lines(alerts, len(alerts)):
+        if done.repeated:
+            typer.echo("No new event: this file was processed already.")
+            return
+        typer.echo(f"Judged {plural(done.n_events, 'new event')}: {plural(done.n_alerts, 'alert')}.")
+        for line in alert_lines(alerts, len(alerts)):
             typer.echo(broken(one_line(line)))
 
 

@@ -73,7 +73,7 @@ class GroupExplanation(Readable):
         yield f"Group {self.group}: {CALLED[self.kind]} of {size}, judged by {self.detector}"
         yield self.summary
         yield f"Mean strength {self.score:.1f} ({SCALE})."
-        yield f"What they share: {self.shared}."
+        yield f"Attributes of the members: {self.shared}."
         rows = [
             [printable(each.node), f"{each.rank:,}", f"{each.strength:.1f}", "yes" if each.flagged else ""]
             for each in self.members

@@ -349,7 +349,7 @@ class Explanation(Readable):
             return self._neighborhood()
         kinds = self.telling_kinds
         if not kinds:
-            return "Nothing about it stands out."
+            return "No evidence about it is strong."
         sentences = [self._sentence(kind) for kind in kinds]
         if kinds[0] == "activity" and "outlier" not in kinds:
             sentences.append(standing_out(self.own_values))  # the attributes for which that number is unusual

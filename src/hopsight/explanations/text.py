@@ -19,7 +19,7 @@ from hopsight import markup
 from hopsight.checks import option, plural
 from hopsight.io.derive import FOR_COUNT, IN_CURRENCY, is_derived
 from hopsight.io.rules import IN_DAYS, IN_SECONDS, SECONDS_PER_DAY, SINCE_1970
-from hopsight.io.vocabulary import is_money_name
+from hopsight.io.vocabulary import is_money_name, is_year_name
 from hopsight.system.arrays import plain
 
 LEAST_FACTOR = 0.001
@@ -229,7 +229,8 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[st
     widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
     widths[0] = min(widths[0], max(LEAST_NAME, WIDTH - sum(width + 2 for width in widths[1:]) - 2))
     for name, *rest in lines:
-        first, *more = textwrap.wrap(name, widths[0], subsequent_indent="  ") or [""]
+        parts = name if len(name) <= widths[0] else name.replace("=", "= ")
+        first, *more = textwrap.wrap(parts, widths[0], subsequent_indent="  ") or [""]
         cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
         yield ("  " + "  ".join(cells)).rstrip()
         yield from (f"  {line}" for line in more)
@@ -243,6 +244,8 @@ def shown_value(name: str, value: float) -> str:
 
     >>> shown_value("in-degree, log", 3.0445), shown_value("age", 31.0), shown_value("opened, days since 1970", 19783.4)
     ('20', '31', '2024-03-01')
+    >>> shown_value("year", 1985.0)
+    '1985'
     >>> shown_value("amount sent, maximum for its count", 1220.0)
     '+1,220'
     >>> shown_value("amount sent, log sum for its count", -0.6931)
@@ -257,6 +260,8 @@ def shown_value(name: str, value: float) -> str:
         return f"+{text}" if value > 0 else f"-{text}" if value < 0 else text
     if name.endswith(SINCE_1970):
         return _date(value)
+    if is_year_name(name) and 1000 <= value < 10_000:
+        return f"{value:.0f}"
     return number(round(math.expm1(value), 6)) if name.endswith(LOGARITHMS) and 0 <= value < 100 else number(value)
 
 

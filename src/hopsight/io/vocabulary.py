@@ -255,6 +255,7 @@ MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PGK PHP PKR PLN PYG QAR RON RSD RUB 
 SRD SSP STN SVC SYP SZL THB TJS TMT TND TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW
 ZWG BTC ETH USDT USDC BNB SOL XRP LTC DAI
 """  # of ISO 4217, without four that are words (ALL, CUP, PEN, TOP), and of exchanges
+YEARS = frozenset(("année", "annee", "anno", "ano", "año", "rok", "år", "год", "年"))
 ISO_CURRENCIES = frozenset(_CODES.split())
 CURRENCIES = {
     "$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "₹": "INR", "RS.": "INR", "RS": "INR", "₽": "RUB", "₩": "KRW",
@@ -485,6 +486,16 @@ def is_side_name(name: str) -> bool:
     words = words_of(name)
     said = {*words} - {"in", "out"} | {words_of(name.partition("(")[0])[-1]}  # "in" and "out" at the end only
     return not SIDES.isdisjoint(said) and not is_measure_name(name)
+
+
+def is_year_name(name: str) -> bool:
+    """Return whether a column is called like the number of a year.
+
+    >>> [is_year_name(name) for name in ("Geburtsjahr", "birth_year", "Año", "yearly income")]
+    [True, True, True, False]
+    """
+    last = words_of(name)[-1]
+    return last.endswith(("year", "jahr", "jaar")) or last in YEARS
 
 
 def is_name_name(name: str) -> bool:

@@ -255,6 +255,10 @@ def principal_axes(
         return np.eye(n_components, n_columns)
 
 
+class LacksAttributesError(ValueError):
+    """A graph does not have the attributes that a model was fitted on."""
+
+
 def in_order_of(
     wanted: Sequence[str], attributes: Any, names: Sequence[str], left_out: Mapping[str, str | float] | None = None
 ) -> Any:
@@ -292,10 +296,8 @@ def in_order_of(
             remedy += f" (it has others, such as {others[0]!r}; {option('ignore', ['COLUMN'])} leaves a column out)"
         if unit is not None and mine not in (None, unit):
             remedy = f"its amounts are in {mine}; if some are in {unit}, load it with {option('currency', unit)}"
-        raise ValueError(
-            f"the graph lacks {plural(len(missing), 'attribute')} that the model was fitted on, first {missing[0]!r}: "
-            f"{remedy}"
-        )
+        lacks = f"the graph lacks {plural(len(missing), 'attribute')} that the model was fitted on"
+        raise LacksAttributesError(f"{lacks}, first {missing[0]!r}: {remedy}")
     if values:
         more = np.tile(values, (attributes.shape[0], 1))
         sparse = sp.issparse(attributes)

@@ -12,8 +12,8 @@ import copy
 import dataclasses
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ from hopsight.io.npz import read_npz
 from hopsight.io.rules import remembered
 from hopsight.io.sources import TABLE_SUFFIXES
 from hopsight.metrics import ranks
-from hopsight.preprocess.transform import unseen_categories
+from hopsight.preprocess.transform import LacksAttributesError, unseen_categories
 from hopsight.runs.console import Progress
 from hopsight.runs.folder import OVER_TIME, RECORD, Claim, Stages, checksums, claim, detector_name, read_record
 from hopsight.runs.memory import check_need, expected_need, limited, parse_size
@@ -305,7 +305,7 @@ def score(
             if getattr(model, "flow_baseline_", None) is not None and graph.events is not None:
                 graph = _with_earlier(graph, (model_path if inside.is_dir() else model_path.parent) / "graph.npz")
         show.say(read_sentence(graph))
-        with stages.stage("score"):
+        with stages.stage("score"), _asking_for_nodes(source, before):
             judged = model.judge(graph)
         if common := common_kinds(getattr(judged, "evidence_", {}), getattr(judged, "least_evidence_", {})):
             many = f"Most nodes have evidence that was rare at the fit ({', '.join(common)})"
@@ -363,6 +363,20 @@ def _check_apart(source: Source, folder: Path) -> None:
         raise ValueError(f"{inside[0]} would be read and written at once: choose another {option('out')}")
 
 
+@contextmanager
+def _asking_for_nodes(source: Source, record: Mapping[str, Any]) -> Iterator[None]:
+    """Where a graph lacks attributes because only the run of the model had a node table, say so."""
+    try:
+        yield
+    except LacksAttributesError as error:
+        nodes = (record.get("request") or record).get("source", {}).get("nodes")
+        if not nodes or source.nodes is not None:
+            raise
+        lacks = str(error).partition(":")[0]
+        table = Path(nodes.partition("?")[0]).name
+        raise Refusal("nodes", f"is missing: the run of this model read a node table, {table}, and {lacks}") from None
+
+
 def _read_like(source: Source, record: Mapping[str, Any], model: Any) -> Source:
     """Return a source with the options of a finished run, of a detection or scores, where it has none of its own.
 
@@ -370,11 +384,11 @@ def _read_like(source: Source, record: Mapping[str, Any], model: Any) -> Source:
     """
     request = record.get("request")
     asked: Mapping[str, Any] = request if isinstance(request, dict) else record
-    if "source" not in asked:
+    if not (known := asked.get("source")):
         if source.path is not None and not source.path.endswith(".npz"):
             notice("This model does not say how its tables were read: pass the options of its run.", None)
         return source
-    other = Source.from_record(asked["source"])
+    other = Source.from_record(known)
     other = dataclasses.replace(other, directed=other.directed or getattr(model, "directed_", False) is True)
     return source.read_like(other, asked.get("learn_from"))
 

@@ -12,7 +12,7 @@ import numpy as np
 from hopsight.checks import check_count, option, plural, printable
 from hopsight.explanations import EdgeExplanation, Explainer, Explanation, GroupExplanation
 from hopsight.explanations.explainer import near_names, no_node
-from hopsight.explanations.text import Readable, Table
+from hopsight.explanations.text import Readable, Table, listed
 from hopsight.graph import AttributedGraph
 from hopsight.io.ids import are_forms_of
 from hopsight.metrics import mid_ranks, ranking
@@ -25,6 +25,7 @@ from hopsight.system.lazy_polars import pl
 from hopsight.system.threads import check_polars
 
 COLUMNS = ("node", "rank", "score", "flagged")
+SHOWN = 3  # nodes of one name
 
 
 def explain(
@@ -87,11 +88,16 @@ def find_node(graph: AttributedGraph, text: str) -> Any:
     names = [str(name) for name in graph.node_ids.tolist()]
     titles = [] if graph.node_names is None else [str(name) for name in graph.node_names.tolist()]
     same = are_forms_of(pl.Series(names, dtype=pl.String), text).arg_true().to_list()
-    same = same or [place for place, name in enumerate(titles) if name.casefold() == text.casefold()]
-    if len(same) == 1:
-        return graph.node_ids[same[0]]
-    near = [names[place] for place in same] or near_names(text, names)
-    raise ValueError(no_node(text, near))
+    called = [] if same else [place for place, name in enumerate(titles) if name.casefold() == text.casefold()]
+    if len(same or called) == 1:
+        return graph.node_ids[(same or called)[0]]
+    if called:
+        some = listed([printable(names[each]) for each in called[:SHOWN]])
+        raise ValueError(f"several nodes are called {text!r}, such as {some}: give the id of one")
+    if graph.context is not None and text in (others := list(graph.context.others)):
+        kind = graph.context.types[graph.context.other_types[others.index(text)]]
+        raise ValueError(f"{text!r} is a node of type {kind!r}; this run ranks nodes of type {graph.node_types[0]!r}")
+    raise ValueError(no_node(text, [names[each] for each in same] or near_names(text, names)))
 
 
 def write_redacted(folder: Path, *, top: int = 20) -> tuple[Path, Path]:

@@ -315,12 +315,12 @@ def alert_lines(alerts: list[dict[str, Any]], number: int) -> list[str]:
 
     >>> alerts = [{"score": score, "reason": f"Reason {score}."} for score in range(7)]
     >>> alert_lines(alerts, 9)
-    ['Reason 6.', 'Reason 5.', 'Reason 4.', 'Reason 3.', 'Reason 2.', 'These are the strongest; alerts.csv has 4 more.']
+    ['Reason 6.', 'Reason 5.', 'Reason 4.', 'Reason 3.', 'Reason 2.', 'Others in alerts.csv: 4.']
     >>> alert_lines(alerts[:1], 1)
     ['Reason 0.']
     """
     shown = [each["reason"] for each in sorted(alerts, key=lambda alert: -alert["score"])[:FEW]]
-    return shown + ([f"These are the strongest; alerts.csv has {number - FEW:,} more."] if number > FEW else [])
+    return shown + ([f"Others in alerts.csv: {number - FEW:,}."] if number > FEW else [])
 
 
 def _alerts_of(node: str, paths: list[Path]) -> pl.DataFrame:

@@ -197,8 +197,6 @@ def watch(
                 _continue(state, journal, events, digest, show, attributes, tell=tell)
             elif tell is not None and digest == state.notes["pieces"][-1]:
                 _tell_again(folder, state, tell)
-        if repeated:
-            show.say(f"{path} was processed already: nothing to do")
         journal.show_open(open_rows(state))
         if record.get("n_events") != int(state.memory.clock[EVENTS]):  # also if a killed process left it so
             write_summary(folder, state, record | {"updated": now()}, request["top"])

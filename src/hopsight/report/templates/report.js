@@ -135,7 +135,7 @@ function groupTable() {
       { label: "Members", wide: true, value: (row) => row[3], text: (row) => names(row).join(" "), cell: (row) => memberLinks(row), fields: [["Members", (row) => names(row).join("; ")], ["Size", (row) => row[3]]] },
       { label: "Connected", right: true, value: (row) => row[4], text: (row) => share(row[4]) },
       { label: "Strength", right: true, value: (row) => row[5], text: (row) => fixed(row[5], 1) },
-      { label: "What they share", wide: true, value: (row) => row[6], cell: (row) => el("div", { class: "words" }, row[6]) },
+      { label: "Attributes of the members", wide: true, value: (row) => row[6], cell: (row) => el("div", { class: "words" }, row[6]) },
     ],
   });
 }

@@ -254,7 +254,7 @@ function past(rows) {
 
 function group(all, { words, shared, members, size }) {
   return el("div", { class: "after" }, el("h3", null, "Its group"), el("p", null, words),
-    el("p", { class: "soft small" }, `What they share: ${shared}.`),
+    el("p", { class: "soft small" }, `Attributes of the members: ${shared}.`),
     el("p", null, members.map((node, i) => [i > 0 && ", ", nodeLink(all, node)]), size > members.length && ` and ${whole(size - members.length)} more`));
 }
 
