@@ -68,7 +68,7 @@ def test_a_node_is_found_by_its_name_and_an_id_by_its_beginning() -> None:
         [0, 1], [1, 2], np.zeros((3, 1)), node_ids=["ACC100", "ACC200", "ACC210"], node_names=["Ada", "Bo", "Bo"]
     )
     assert find_node(named, "ada") == "ACC100"
-    with pytest.raises(ValueError, match="several nodes are called .bo., such as ACC200 and ACC210: give the"):
+    with pytest.raises(ValueError, match="several nodes are called 'bo', such as ACC200 and ACC210: give"):
         find_node(named, "bo")
     with pytest.raises(ValueError, match="did you mean ACC100"):
         find_node(graph, "ACC1")

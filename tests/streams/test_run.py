@@ -59,6 +59,26 @@ def test_an_amount_removes_no_alert_about_who_meets_whom(tmp_path: Path, name: s
     assert set(alerts["decided_by"]) & {"sender", "receiver"} == bursts
 
 
+@pytest.mark.parametrize("name", ["bytes", "amount"])
+def test_wages_and_rents_are_no_streaks_or_bursts_of_money(tmp_path: Path, name: str) -> None:
+    """On one day a firm sends 40 times what is usual to everybody, and on the next everybody does to a landlord."""
+    groups = [f"{group}{number}" for group in "ab" for number in range(20)]
+    wages = pl.DataFrame({"source": "firm", "target": groups, "time": START + 20 * DAY + 3600 * 9, "amount": 800.0})
+    rents = pl.DataFrame({"source": groups, "target": "landlord", "time": START + 21 * DAY + 3600 * 9, "amount": 700.0})
+    every = pl.concat([toy_events().drop("label"), *(each.cast({"time": pl.Int64}) for each in (wages, rents))])
+    every = every.with_columns(time=pl.col("time") + pl.int_range(pl.len()) % 60).rename({"amount": name})
+    every.write_parquet(tmp_path / "e.parquet")
+    columns = Columns(time="time", amount=name)
+    stream(StreamRequest(path=str(tmp_path / "e.parquet"), columns=columns, window="1d"), tmp_path / "run")
+    tables = [pl.read_csv(tmp_path / "run" / f"{table}.csv") for table in ("alerts", "scores")]
+    at_once = pl.col("decided_by").is_in(["streak", "sender", "receiver"])
+    found = [
+        table.filter(at_once & pl.col(who).is_in(["firm", "landlord"])).height
+        for table, who in zip(tables, ("account", "node"), strict=True)
+    ]
+    assert all(found) if name == "bytes" else found == [0, 0]
+
+
 @pytest.mark.parametrize(("name", "unit", "window"), [("bytes", 1, "1h"), ("bytes", DAY, "1d"), ("amount", 1, "1d")])
 def test_windows_follow_ten_hours_but_not_of_payments_or_dates(
     tmp_path: Path, name: str, unit: int, window: str

@@ -43,7 +43,7 @@ LN10 = math.log(10.0)
 LARGEST_AMOUNT, LARGEST_USUAL = 1e9, 500.0  # times the usual amount, and its logarithm: sums of these are finite
 LARGEST_PAID = 1e300
 OF_HOP, OF_AMOUNT = 0, 1  # parts of a streak
-LARGE = 2.0  # times what is usual for the pair or else the sender: what is judged as the amount of partners
+LARGE = math.log(2.0)  # above the mean of all amounts: what moves so much is judged as that of partners
 
 # Columns of the judgment of one event.
 (
@@ -204,7 +204,7 @@ def process(
                 )  # fmt: skip
         _look_at_pair(memory, judgments[event], memory.judged[pair, at.ODDS], memory.judged[pair, at.PAST])
         _remember(memory, judgments[event], pair, source, target, hours[event], amounts[event], late[event], money)
-        large = money and amounts[event] > LARGE * judgments[event, USUAL_AMOUNT]
+        large = money and math.log1p(abs(amounts[event])) > memory.amounts[0, 1] + LARGE
         _combine(memory, judgments[event], source, target, again or late[event], money, large)
         _decide(judgments[event])
         if late[event]:
