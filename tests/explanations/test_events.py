@@ -11,9 +11,11 @@ import pytest
 from hopsight.detectors.table import WEIGHTS
 from hopsight.explanations import Explanation
 from hopsight.explanations.events import Calendar, FlowReason, flow_reason, money, node_events
+from hopsight.explanations.groups import within
 from hopsight.explanations.reasons import Evidence
 from hopsight.flow.facts import AmountFacts, BurstFacts, CycleFacts, PassThroughFacts, facts
 from hopsight.graph import AttributedGraph
+from hopsight.hcm.groups import Group
 from hopsight.loading import load
 
 MARCH = 1_709_251_200.0  # 2024-03-01
@@ -118,6 +120,18 @@ def test_a_circle_and_a_chain_name_who_passed_what_on() -> None:
     assert said("cycle", chain)[0] == (
         "50 USD went along a chain of 3 nodes within 10 minutes (2024-03-01 00:00 to 00:10): a → b → d."
     )
+
+
+def test_a_circle_tells_all_that_its_members_sent_from_what_went_around() -> None:
+    paid = pl.DataFrame({"from": list("abca"), "to": list("bcab"), "amount": [50.0, 49.0, 48.0, 7.0]})
+    graph = load(paid.with_columns(on=pl.Series([f"2024-03-0{day}" for day in (1, 2, 3, 9)])), notices=[])
+    circle = Group("cycle", np.arange(3), 1.0, 3.0, 147.0, MARCH, MARCH + 2 * DAY)
+    assert within(graph, circle) == (
+        "They sent each other 154 in 4 events (2024-03-01 to 2024-03-09); 147 of it went around (2024-03-01 to "
+        "2024-03-03)."
+    )
+    whole = replace(circle, total=154.0, last=MARCH + 8 * DAY)
+    assert within(graph, whole) == "They sent each other 154 in 4 events (2024-03-01 to 2024-03-09)."
 
 
 def test_an_unusual_amount_and_amounts_below_a_limit() -> None:

@@ -15,7 +15,7 @@ from hopsight.canonical import Context
 from hopsight.explanations import Explainer
 from hopsight.explanations.relations import relation_reasons
 from hopsight.io.tables import Description, EdgeTable, NodeTable, read_several
-from hopsight.io.typed import own_degrees, view
+from hopsight.io.typed import are_apart, own_degrees, view
 from hopsight.loading import describe
 from hopsight.report.nodes import PageNodes
 
@@ -306,6 +306,45 @@ def test_who_shares_something_is_counted_also_where_it_connects_nobody() -> None
     sentences = {node: [reason.sentence for reason in relation_reasons(graph, node)][-1] for node in (0, 2)}
     assert sentences[0] == "Shares 2 garages with 39 users (garage small with 1: 1)."
     assert sentences[2] == "Shares garage big with 39 users (0, 1, 3, …)."
+
+
+def test_who_shares_only_with_too_many_has_no_connections_and_is_told_why() -> None:
+    many = pl.DataFrame({"u": [*range(40), 0, 1], "g": ["big"] * 40 + ["small"] * 2})
+    users = pl.DataFrame({"id": range(40), "age": np.arange(40.0) ** 1.5})
+    graph = hs.load(
+        nodes={"user": users}, edges={("user", "repaired", "garage"): many}, rank="user", notices=(notices := [])
+    )
+    said = "Connected nodes of type 'user' by what they share: garage (1 pair); 38 nodes share only with too many."
+    assert said in notices and are_apart(graph).sum() == 38
+    explained = str(hs.explain(hs.LOF().fit(graph), 2))
+    assert "no connections." in explained and "too many share to connect it" in explained
+    assert "1 connection" in str(hs.explain(hs.LOF().fit(graph), 0))
+
+
+def test_a_column_called_after_a_receiver_is_the_end_that_the_types_say() -> None:
+    """Alone, money would go to the seller; here sellers have devices."""
+    sellers = pl.DataFrame({"seller_id": [f"S{i}" for i in range(6)], "x": range(6)})
+    used = pl.DataFrame({"seller_id": [f"S{i % 6}" for i in range(12)], "device_id": [f"D{i % 4}" for i in range(12)]})
+    for nodes in (
+        {"seller": sellers},
+        {"seller": sellers, "device": pl.DataFrame({"id": [f"D{i}" for i in range(4)]})},
+    ):
+        graph = hs.load(nodes=nodes, edges={("seller", "used", "device"): used}, notices=[])
+        assert graph.n_nodes == 10 and graph.n_edges == 12
+
+
+def test_whoever_has_one_thing_in_common_is_no_ring() -> None:
+    """Six users of one device are connected with each other: only these edges close triangles."""
+    near = [(user, (user + step) % 300) for user in range(300) for step in (1, 7)]
+    users = pl.DataFrame({"id": range(300), "age": np.random.default_rng(0).normal(size=300)})
+    used = pl.DataFrame({"user": range(0, 300, 50), "device": ["d1"] * 6})
+    paid = pl.DataFrame(near, schema=["a", "b"], orient="row")
+    tables = {("user", "paid", "user"): paid, ("user", "used", "device"): used}
+    model = hs.CrossHCM.untrained(seed=0).fit(hs.load(nodes={"user": users}, edges=tables, rank="user", notices=[]))
+    model.edge_hop_, model.edge_surprise_ = (np.full(model.edge_hop_.size, value) for value in (4.0, 9.0))
+    for kind in ("ring", "lockstep"):
+        model.evidence_[kind] = np.where(np.arange(300) % 50 == 0, 9.0, 0.0)  # they are suspects, and look far apart
+    assert [group.members.tolist() for group in model.groups_ if group.kind in ("ring", "lockstep")] == []
 
 
 def test_the_fewer_things_of_a_type_are_shared_by_as_many_the_more_one_counts() -> None:
