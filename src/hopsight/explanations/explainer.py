@@ -162,15 +162,15 @@ class Explainer:
 
     @cached_property
     def learned(self) -> LearnedReasons | None:
-        """What labels of nodes have taught the detector; None if that is nothing."""
-        is_taught = getattr(self.model, "learned_", None) is not None
-        return cast("LearnedReasons", self.model.learned_reasons(self.graph)) if is_taught else None
+        """What the detector has learned from labels of nodes; None if that is nothing."""
+        has_learned = getattr(self.model, "learned_", None) is not None
+        return cast("LearnedReasons", self.model.learned_reasons(self.graph)) if has_learned else None
 
     @cached_property
     def learned_edges(self) -> LearnedReasons | None:
-        """What labels of edges have taught the detector; None if that is nothing."""
-        is_taught = getattr(self.model, "edge_learned_", None) is not None
-        return cast("LearnedReasons", self.model.learned_edge_reasons(self.graph)) if is_taught else None
+        """What the detector has learned from labels of edges; None if that is nothing."""
+        has_learned = getattr(self.model, "edge_learned_", None) is not None
+        return cast("LearnedReasons", self.model.learned_edge_reasons(self.graph)) if has_learned else None
 
     def many(
         self, positions: Sequence[int], *, top: int = 10, absent: int = 3, influences: bool = True
@@ -241,7 +241,7 @@ class Explainer:
             raise ValueError(f"there is no edge between {source!r} and {target!r}")
         only = np.array([edge])
         hop, variance, probability, unlikeness = (column[0] for column in self.edges.values(only))
-        near, far, taught = self.edges.at(start), self.edges.at(end), self.learned_edges
+        near, far, learned = self.edges.at(start), self.edges.at(end), self.learned_edges
         levels = self.levels
         return EdgeExplanation(
             source=_item(graph.node_ids[start]),
@@ -262,8 +262,8 @@ class Explainer:
             reason=self.edges.reasons(only)[0] if self.edges.has_hops else None,
             data=edge_values(graph, edge, self.calendar),
             merged=self.edges.merged(edge),
-            anomaly_probability=None if taught is None else float(self.model.edge_anomaly_probability_[edge]),
-            influences=() if taught is None else taught.influences(edge),
+            anomaly_probability=None if learned is None else float(self.model.edge_anomaly_probability_[edge]),
+            influences=() if learned is None else learned.influences(edge),
             labeled=label_of(self.model, "edge_learned_", edge),
             end_probabilities=None if self.flagged_from is None else (float(levels[start]), float(levels[end])),
         )

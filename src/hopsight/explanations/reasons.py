@@ -47,7 +47,12 @@ MEANINGS = {
     "amount": "amounts unlike its own history, or just below a round limit",
 }
 SCALE = "3 = an estimated 1 in 1,000 ordinary nodes"
-TOLD = ("cycle", "burst", "pass_through", "amount")  # the most specific first: what goes around also passes through
+MOST_SPECIFIC = (
+    "cycle",
+    "burst",
+    "pass_through",
+    "amount",
+)  # first: what goes around also passes through
 IN_WORDS = (*FLOW_KINDS, *RELATION_KINDS)  # kinds of evidence whose reasons are sentences already
 MOST_NAMES = 6
 UNLIKE = 90.0  # neighbors that differ more than this percentage of connected pairs do are counted
@@ -367,7 +372,7 @@ class Explanation(Readable):
         others = [kind for kind in also if kind not in FLOW_KINDS]
         others += [each.kind for each in counted if each.kind in RELATION_KINDS and each.kind not in others]
         others = sorted(others, key=lambda kind: kind not in IN_WORDS)
-        return sorted([*sorted(events, key=TOLD.index), *others], key=lambda kind: kind != self.decided_by)
+        return sorted([*sorted(events, key=MOST_SPECIFIC.index), *others], key=lambda kind: kind != self.decided_by)
 
     @property
     def in_short(self) -> str:

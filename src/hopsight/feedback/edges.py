@@ -188,7 +188,7 @@ def own_columns(graph: AttributedGraph, edges: IntArray) -> tuple[NDArray[Any], 
     return np.zeros((edges.size, 0)) if attributes is None else attributes[:, kept], [names[at] for at in kept]
 
 
-def teach(
+def learn_edges(
     detector: Any, known: Labels, graph: AttributedGraph, columns: Columns, scores: FloatArray, seed: int
 ) -> None:
     """Set what a detector learns from labels of edges, of which there are both kinds; its nodes stay as they are."""

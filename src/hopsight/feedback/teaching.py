@@ -37,7 +37,7 @@ STAYS = "the ranking stays as it was, but how many are flagged can change"
 TOP, BULK, UNSURE = None, "bulk", "unsure"  # why a node is asked about
 
 
-def taught(
+def with_labels(
     detector: Any, known: Labels, graph: AttributedGraph, columns: Columns, notices: list[str] | None = None
 ) -> Any:
     """Return a copy of a fitted detector whose ranking of nodes or edges has learned from their labels.
@@ -56,7 +56,7 @@ def taught(
         List that receives the notices; without it, they are logged.
     """
     of_edges = known.noun == "edge"
-    copied = copy.copy(detector) if of_edges else untaught(detector)
+    copied = copy.copy(detector) if of_edges else without_labels(detector)
     if of_edges:
         EDGES.undo(copied)
     _notice_doubts(known, notices)
@@ -65,7 +65,7 @@ def taught(
     if of_edges:
         for question in given_away(*edges.own_columns(graph, known.positions), known.anomalous, known.name):
             notice(question, notices)
-        edges.teach(copied, known, graph, columns, NODES.scores_before(copied), _seed(detector))
+        edges.learn_edges(copied, known, graph, columns, NODES.scores_before(copied), _seed(detector))
         return copied
     for question in given_away(
         graph.attributes[known.positions], list(graph.attribute_names), known.anomalous, known.name
@@ -141,7 +141,7 @@ def _seed(detector: Any) -> int:
     return detector.seed % 2**32 if isinstance(detector.seed, int) else 0
 
 
-def untaught(detector: Any) -> Any:
+def without_labels(detector: Any) -> Any:
     """Return the detector as it was before it learned from labels."""
     plain = copy.copy(detector)
     NODES.undo(plain)

@@ -937,15 +937,16 @@ class CrossHCM(Detector):
             if isinstance(labels, Labels)
             else read_labels(labels, found, anomalous_value, notices, ignore=ignore)
         )
+        learned: Self
         if hasattr(self, "models_"):
             from hopsight.detectors.types import learn_types
 
-            learned: Self = learn_types(self, known, found)
-            return learned
-        from hopsight.feedback import teaching
+            learned = learn_types(self, known, found)
+        else:
+            from hopsight.feedback import teaching
 
-        taught: Self = teaching.taught(self, known, found, self._learner_columns, notices)
-        return taught
+            learned = teaching.with_labels(self, known, found, self._learner_columns, notices)
+        return learned
 
     def queue(self, n: int = 20, graph: AttributedGraph | None = None) -> list[Any]:
         """Return the ids of the nodes to label next: the top of the ranking, mixed with nodes from all over it.

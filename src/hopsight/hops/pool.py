@@ -193,7 +193,7 @@ def pair_pool(
         sampling_ratio=sampling_ratio, max_pairs=max_pairs, min_class_pairs=min_class_pairs,
     ))  # fmt: skip
 
-    def taught(network: int) -> list[IntArray]:
+    def training(network: int) -> list[IntArray]:
         mine = found[network]
         if judged_by is None:
             return [without(pairs, apart, hashes.size) for pairs in mine]
@@ -206,7 +206,7 @@ def pair_pool(
         places = np.flatnonzero(mask)
         return edges[:, places[smallest(words[places], plan.per_fold, hashes[edges[0, places]])]]
 
-    return plan.pool(list(in_order(nearest, positives)), list(in_order(taught, range(n_networks))))
+    return plan.pool(list(in_order(nearest, positives)), list(in_order(training, range(n_networks))))
 
 
 def source_places(order: IntArray, n_networks: int) -> list[IntArray]:

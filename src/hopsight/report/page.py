@@ -310,14 +310,14 @@ def _edge(shown: PageNodes, explainer: Explainer, edge: int) -> list[Any]:
 
     Of the first edges, what labels say is part of the reason. Data of several rows come with what these are in all.
     """
-    model, graph, edges, taught = explainer.model, explainer.graph, explainer.edges, explainer.learned_edges
+    model, graph, edges, learned = explainer.model, explainer.graph, explainer.edges, explainer.learned_edges
     start, end = graph.directions[:, edge].tolist()
     gaps = explainer.attributes.gaps(start, np.array([end])[edges.compared(np.array([edge]))], 4 * N_DIFFERENCES)
     seen = [gap for gap in gaps if not gap.name.endswith(FOR_COUNT)]  # in a table, at once
     rows = [compared(gap) for gap in plainest(seen or gaps, N_DIFFERENCES)]
     about = [] if edges.events is None else [edges.events.about(edges.events.strongest[edge])]
-    if taught is not None and edges.ranks[edge] <= N_FIRST:
-        about = [*moved(taught.influences(edge), "edge"), *about]
+    if learned is not None and edges.ranks[edge] <= N_FIRST:
+        about = [*moved(learned.influences(edge), "edge"), *about]
     differs = [f"{name} {own} / {theirs}" for name, own, theirs, _ in rows]
     return [
         *(shown.key(start), shown.key(end)),
@@ -326,6 +326,6 @@ def _edge(shown: PageNodes, explainer: Explainer, edge: int) -> list[Any]:
         int(model.edge_label_[edge]) if hasattr(model, "edge_label_") else 0,
         "; ".join(filter(None, (*about, *map(cut, differs)))),
         [[each.value, each.text] for each in edge_values(graph, edge, explainer.calendar)[:N_EDGE_VALUES]],
-        None if taught is None else float(model.edge_anomaly_probability_[edge]),
+        None if learned is None else float(model.edge_anomaly_probability_[edge]),
         edges.merged(edge),
     ]

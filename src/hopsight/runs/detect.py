@@ -244,7 +244,7 @@ def _nodes(path: str | None, graph: AttributedGraph) -> NDArray[np.int64] | None
 
 
 def _asked_for(graph: AttributedGraph, labels: Labels | None, shown: Any, say: Callable[[str], None], only: Any) -> Any:
-    """Return what the run shows: the fitted detector, taught by labels, or of the nodes that a file lists only."""
+    """Return the detector that the run shows: after learning from labels, or of the nodes that a file lists only."""
     if labels is not None:
         from hopsight.io.labels import count_words
 

@@ -123,7 +123,7 @@ def detect(
         "n_duplicates": cells.n_duplicates, "n_self_loops": cells.n_self_loops, "n_blocks": layout.n_blocks,
     }  # fmt: skip
     return results.Detection(
-        *tables, found.fitted, sizes, stages.seconds, notices, graph.nodes, names, detector, found.taught
+        *tables, found.fitted, sizes, stages.seconds, notices, graph.nodes, names, detector, found.feedback
     )
 
 
@@ -149,7 +149,7 @@ class Fit:
     scores: DataFrame  # one row per node, with the columns of evidence.SCORES
     fitted: dict[str, Any]  # what the local engine sets on a fitted CrossHCM, if its size does not depend on the graph
     dissimilarity: NDArray[np.float64]  # of a sample of the edges
-    taught: evidence.Taught | None  # by labels
+    feedback: evidence.Feedback | None  # by labels
 
 
 def fit(
@@ -211,16 +211,16 @@ def fit(
         triangles = evidence.triangle_blocks(judged, degrees, layout, edge_baseline)
         features = cached(evidence.feature_blocks(judged, triangles, x, layout, attribute_baseline, detector.deviation))
         scores, found = evidence.weigh_nodes(features, layout, sample.numbers, detector, graph.names, notices)
-    taught = None
+    feedback = None
     if graph.labels is not None:
         with stages.stage("learn"):
             seen = evidence.learner_attributes(x, graph.nodes, nodes, graph.names, transform)
             limit, name = found["threshold_"], str(graph.label)
-            taught = evidence.teach(
+            feedback = evidence.give_feedback(
                 graph.labels, scores, seen, cells.rows, nodes, sample, detector, limit, name, notices
             )
-        if taught is not None:
-            scores, found["threshold_"] = taught.scores, taught.threshold
+        if feedback is not None:
+            scores, found["threshold_"] = feedback.scores, feedback.threshold
     for frame in (hashed, x, degrees, all_compared, around, features):
         frame.unpersist()
     fitted = {
@@ -230,7 +230,7 @@ def fit(
         "n_classes_": trained.n_classes, "directed_": graph.directed, "split_seed_": run_seed, "judging_seed_": 0,
         "edge_baseline_": edge_baseline, "edge_threshold_": limit_of_edges, **found,
     }  # fmt: skip
-    return Fit(nodes, cells, edges, scores, fitted, sampled_edges.dissimilarity, taught)
+    return Fit(nodes, cells, edges, scores, fitted, sampled_edges.dissimilarity, feedback)
 
 
 def _ranked(

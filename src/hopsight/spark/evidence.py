@@ -354,7 +354,7 @@ LOG_DEGREE, SCORE = 1, 2 + len(OWN)  # columns of the blocks "known": degree, lo
 
 
 @dataclass(frozen=True)
-class Taught:
+class Feedback:
     """What was learned: the scores of nodes with it and before, their thresholds, and in words how well it predicts."""
 
     scores: DataFrame  # with the columns anomaly_probability and rank_before
@@ -379,7 +379,7 @@ def label_rows(nodes: DataFrame, name: str, anomalous_value: object) -> DataFram
     return labels.join(F.broadcast(table), "word").select("id", "anomalous")
 
 
-def teach(
+def give_feedback(
     labels: DataFrame,
     scores: DataFrame,
     seen: tuple[DataFrame, list[str]],
@@ -390,8 +390,8 @@ def teach(
     limit_before: float,
     name: str,
     notices: list[str],
-) -> Taught | None:
-    """Learn from labels as :func:`hopsight.feedback.teaching.taught` does; None if they are all of one kind.
+) -> Feedback | None:
+    """Learn from labels as :func:`hopsight.feedback.teaching.with_labels` does; None if they are all of one kind.
 
     ``scores`` has a row per node, ``seen`` is what :func:`learner_attributes` returned, and labels are called ``name``.
     """
@@ -422,15 +422,15 @@ def teach(
         np.array([hash_of[number] for number in numbers.tolist()], dtype=np.uint64),
         detector.seed % 2**32 if isinstance(detector.seed, int) else 0,
     ).without_labels()  # fmt: skip
-    taught = _predicted(scores, rows, nodes, template, found)
+    feedback = _predicted(scores, rows, nodes, template, found)
     if detector.contamination == "auto":
-        top = taught.orderBy(F.desc("score")).limit(MOST_FLAGGED).select("score", "anomaly_probability").toArrow()
+        top = feedback.orderBy(F.desc("score")).limit(MOST_FLAGGED).select("score", "anomaly_probability").toArrow()
         score, probability = (column.to_numpy() for column in top.columns)
         limit = probable(score, probability, detector.false_alarms)
     else:
         level = 1.0 - float(detector.contamination)
-        limit = float(quantiles(ordered_columns(taught, ["score"]), [level], layout.n_nodes)[0])
-    return Taught(taught, limit, scores, limit_before, found, in_words(found))
+        limit = float(quantiles(ordered_columns(feedback, ["score"]), [level], layout.n_nodes)[0])
+    return Feedback(feedback, limit, scores, limit_before, found, in_words(found))
 
 
 def _template(names: list[str]) -> Features:

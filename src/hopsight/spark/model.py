@@ -230,11 +230,11 @@ def choose_pool(
     )  # fmt: skip
     found = [_far_pairs(each, layout, mine, splits, seed, plan) for each, mine in zip(reached, sources, strict=True)]
     edges = _edges_among(cells, layout, np.concatenate([pairs for far, _ in found for pairs in far], axis=1))
-    taught = [
+    training = [
         allowed(far, [part == network for part in parts], edges, layout.n_nodes)
         for network, (far, parts) in enumerate(found)
     ]
-    return plan.pool(_near_pairs(cells, layout, splits, seed, n_positives), taught)
+    return plan.pool(_near_pairs(cells, layout, splits, seed, n_positives), training)
 
 
 def _shown(row: Row, splits: Splits, network: int) -> NDArray[np.bool_]:

@@ -39,7 +39,7 @@ from hopsight.spark.blocks import (
     map_columns,
     ordered_columns,
 )
-from hopsight.spark.evidence import Taught
+from hopsight.spark.evidence import Feedback
 from hopsight.spark.model import edge_features, edge_values
 from hopsight.spark.session import splitting_hubs
 
@@ -82,7 +82,7 @@ class Detection:
         The attributes as numbers, ``id, features``, and the name of each.
     detector
         The hyperparameters.
-    taught
+    feedback
         What was learned from labels.
     """
 
@@ -96,7 +96,7 @@ class Detection:
     nodes: DataFrame
     attribute_names: list[str]
     detector: CrossHCM
-    taught: Taught | None = None
+    feedback: Feedback | None = None
 
     def model(self) -> CrossHCM:
         """Return a detector that judges other graphs on one machine, and can be saved.
@@ -109,11 +109,11 @@ class Detection:
         model.decision_score_ = _coarse(self.scores, "score")
         model.label_ = (model.decision_score_ > self.threshold).astype(np.int64)
         vars(model)["without_graph_"], model.learned_, model.edge_learned_ = True, None, None
-        if self.taught is not None:
-            before, limit = _coarse(self.taught.before, "score"), self.taught.threshold_before
+        if self.feedback is not None:
+            before, limit = _coarse(self.feedback.before, "score"), self.feedback.threshold_before
             label = (before > limit).astype(np.int64)
             vars(model).update(
-                learned_=self.taught.learned,
+                learned_=self.feedback.learned,
                 before_={"decision_score_": before, "label_": label, "threshold_": np.array([limit])},
                 probability_=_coarse(self.scores, "anomaly_probability"),
                 rank_before_=ranks(before),

@@ -61,7 +61,7 @@ def detect_files(
         spark = open_session(master)
         with TemporaryDirectory(dir=claimed.staging) as tables:
             found = _detect(spark, request, detector, show, Path(tables))
-            words = [found.taught.words] if found.taught else []
+            words = [found.feedback.words] if found.feedback else []
             for notice in (*found.notices, *words):
                 show.say(notice)
             _write(found, claimed.staging)
@@ -196,7 +196,7 @@ def _record(spark: SparkSession, request: Request, detector: Any, found: Detecti
         "machine": {**machine(), "master": spark.sparkContext.master},
         "graph": found.graph,
         "threshold": found.threshold,
-        "learned": found.taught.words if found.taught else None,
+        "learned": found.feedback.words if found.feedback else None,
         "n_flagged": found.scores.filter("flagged = 1").count(),
         "losses": found.losses.tolist(),
         "seconds": found.seconds,
