@@ -295,6 +295,17 @@ class Events:
             (float(self.amount[chosen[kinds == kind]].sum()), names[kind] or None) for kind in np.unique(kinds).tolist()
         )
 
+    def in_currencies(self, others: Events) -> Events:
+        """Return events with the numbers that others give to currencies, without amounts in currencies of their own."""
+        plain = replace(self, dates=others.dates, moves=others.moves, earlier=None, currencies=others.currencies)
+        if self.amount is None or others.amount is None or (self.currency is None) != (others.currency is None):
+            return replace(plain, amount=None, currency=None)
+        if self.currency is None:
+            return plain
+        at = {name: number for number, name in enumerate(others.currencies)}
+        number = np.array([at.get(name, -1) for name in self.currencies])[self.currency]
+        return replace(plain, amount=np.where(number < 0, np.nan, self.amount), currency=np.maximum(number, 0))
+
     def renumbered(self, places: NDArray[Any]) -> Events:
         """Return the events of a graph in which node ``k`` is at ``places[k]``."""
         earlier = None if self.earlier is None else self.earlier.renumbered(places)

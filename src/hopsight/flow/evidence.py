@@ -212,21 +212,27 @@ class Flow:
         new, others = np.asarray(self.first == np.arange(self.events.size)), self.given.rows(self.left_out)
         if self.past is not None:
             new &= ~np.isin(self._pairs(self.events), self._pairs(self.past.given))
-        if not others.size or self.events.time is None:
-            return new
+        return new if self.events.time is None else new & (self._met(others) > self.events.time)
+
+    def _met(self, others: Events) -> FloatArray:
+        """Return when the two ends of each event first met in other events; infinite if they did not."""
+        if not others.size:
+            return np.full(self.events.size, np.inf)
         time, pairs = np.nan_to_num(others.time, nan=-np.inf), self._pairs(others)
         order = np.lexsort([time, pairs])
         known, first = np.unique(pairs[order], return_index=True)
         place = np.searchsorted(known, self._pairs(self.events)).clip(max=known.size - 1)
-        met = (known[place] == self._pairs(self.events)) & (time[order[first]][place] <= self.events.time)
-        return new & ~met
+        return np.where(known[place] == self._pairs(self.events), time[order[first]][place], np.inf)
 
     @cached_property
     def is_known(self) -> NDArray[np.bool_]:
         """Whether the two ends of an event had dealt with each other for two weeks before it."""
         if self.events.time is None:
             return np.zeros(self.events.size, dtype=np.bool_)
-        return np.asarray(self.time - self.time[self.first] > KNOWN_DAYS)
+        since = self.events.time[self.first]
+        if self.past is not None:
+            since = np.minimum(since, self._met(self.past.given))
+        return np.asarray((self.events.time - since) / self.usual.day[0] > KNOWN_DAYS)
 
     # burst
 
@@ -612,16 +618,24 @@ class Flow:
         rows = np.flatnonzero(~self.is_known & np.isfinite(self.level))
         found = np.zeros(self.events.size)
         found[rows] = np.inf
-        for z, freedom in (self._z(ends) for ends in self.accounts):
+        for z, freedom in map(self._z, (0, 1)):
             rows = rows[z[rows] > 0.0]
             digits = np.zeros(found.size)
             digits[rows] = -np.log10(np.maximum(stdtr(freedom[rows], -z[rows]), 1e-300))
             found = np.minimum(found, digits)
         return found
 
-    def _z(self, ends: IntArray) -> tuple[FloatArray, FloatArray]:
+    def levels_before(self, way: int, account: int) -> FloatArray:
+        """Return the levels of the amounts that an account sent (0) or received (1) before these events began."""
+        if self.past is None or self.past.given.amount is None:
+            return np.empty(0)
+        levels = self.past.level[self.past.accounts[way] == account]
+        return levels[np.isfinite(levels)]
+
+    def _z(self, way: int) -> tuple[FloatArray, FloatArray]:
         """Return each level against the earlier ones of an account, or all others if there are no times, and n + 3."""
-        sorted_ = _sorted(ends, self.n_nodes * self.n_currencies)
+        ends, n_accounts = self.accounts[way], self.n_nodes * self.n_currencies
+        sorted_ = _sorted(ends, n_accounts)
         x = np.nan_to_num(self.level)[sorted_.order]
         has = np.isfinite(self.level[sorted_.order]).astype(np.float64)
         account = ends[sorted_.order]
@@ -634,6 +648,13 @@ class Flow:
             )
         else:
             n, total, squares = (each[here] - each[first] for each in sums)
+        if self.past is not None and self.past.given.amount is not None:
+            then, level = self.past.accounts[way], self.past.level
+            known = np.nan_to_num(level)
+            before = (
+                np.bincount(then, each, n_accounts)[account] for each in (np.isfinite(level), known, known * known)
+            )
+            n, total, squares = (now + each for now, each in zip((n, total, squares), before, strict=True))
         center = total / (n + PRIOR)
         variance = np.maximum(PRIOR + squares - total * center, PRIOR * 0.05) / (n + PRIOR)
         z, freedom = np.empty((2, x.size))

@@ -298,7 +298,7 @@ def _amount(flow: Flow, node: int) -> AmountFacts:
         limit, below = flow.near_limit
         near = near[(limit[near] == which) & (below[near] > 0)]
         n_regular, near = int(flow.is_habit[near].sum()), near[~flow.is_habit[near]]
-    usual, n_earlier = (None, 0) if row is None else _usual_amount(flow, mine, row)
+    usual, n_earlier = (None, 0) if row is None else _usual_amount(flow, mine, row, flow.levels_before(way, account))
     shown = np.unique(np.concatenate([near, [] if row is None else [row]]).astype(np.int64))
     values = flow.events.amount[near]
     return AmountFacts(
@@ -320,11 +320,14 @@ def _amount(flow: Flow, node: int) -> AmountFacts:
     )
 
 
-def _usual_amount(flow: Flow, mine: IntArray, row: int) -> tuple[float, int]:
-    """Return the geometric mean of an account's earlier amounts and their number; if few, with what is usual."""
+def _usual_amount(flow: Flow, mine: IntArray, row: int, before: NDArray[np.float64]) -> tuple[float, int]:
+    """Return the geometric mean of an account's earlier amounts and their number; if few, with what is usual.
+
+    ``before`` are the levels of those before the events that are judged.
+    """
     others = mine[mine < row] if flow.events.time is not None else mine[mine != row]
     levels = flow.level[others]
-    levels = levels[np.isfinite(levels)]
+    levels = np.append(before, levels[np.isfinite(levels)])
     currency = 0 if flow.events.currency is None else int(flow.events.currency[row])
     middle, width = flow.typical[currency]
     mean = levels.mean() if levels.size >= PRIOR else levels.sum() / (levels.size + PRIOR)

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopsight.canonical import Events
 from hopsight.checks import Refusal, check_choice, check_count, option, plural, shortened
 from hopsight.detectors.predict import ranked_threshold
 from hopsight.detectors.table import weighted, weights_of
@@ -347,12 +346,12 @@ def _with_earlier(graph: AttributedGraph, path: Path) -> AttributedGraph:
         ids = f"{plural(len(written), 'id')} of this file" + (" is one" if len(written) == 1 else " are ids")
         differ = f"{ids} of the fit in another form, such as {shortened(one)} and {shortened(other)}"
         notice(f"{differ}: they count as new; if they are the same, write them alike.", None)
-    earlier = Events(known.source, known.target, time=known.time).within(place)
+    earlier = known.in_currencies(now).within(place)
     if known.size and not earlier.size:
         notice("No id of this file is in earlier events of the fit: partners are new where they first occur.", None)
         return graph
     said = f"{plural(earlier.size, 'event')} of the fit that precede this file"
-    notice(f"Partners in the {said} do not count as new, nor recurring payments as bursts.", None)
+    notice(f"Partners in the {said} do not count as new, nor do recurring payments as bursts or unusual.", None)
     return dataclasses.replace(graph, events=dataclasses.replace(now, earlier=earlier))
 
 
