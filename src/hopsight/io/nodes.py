@@ -479,7 +479,7 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
         )
         n_values = values.n_unique() if is_text else 0
         is_unique = is_text and not values.null_count() and n_values == len(values)
-        is_name = is_called and n_values > max(MAX_CATEGORIES, len(values) / 2)
+        is_name = is_called and n_values > MAX_CATEGORIES
         if (is_unique or is_name) and not _are_values(values) and not _are_sentences(values):
             notice(f"Used column {name!r} as the name of each node.", notices)
             return name

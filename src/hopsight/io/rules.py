@@ -19,10 +19,12 @@ from hopsight.io.vocabulary import (
     ISO_CURRENCIES,
     NUMBERED,
     SUSPICION,
+    TIME_NAMES,
     TRUTH,
     TRUTH_NAMES,
     VOID,
     WITH_POINTS,
+    first_known,
     is_code_name,
     is_row_id_name,
     is_status_name,
@@ -35,6 +37,7 @@ ALL_COUNT, VOID_LEFT_OUT = "all rows count", "void rows are left out"  # forms o
 MOST_VOID = 0.5  # of the rows: more that did not take place, and the table is about them
 FEWEST_ROWS = 3  # of a table in which an id that differs in every row identifies rows
 LEAST_ROWS = 10  # of a table in which a column of different texts is a column of names
+ALL_BUT_FEW = 0.9  # of the numbers of rows that are there, as some rows may have been left out
 
 
 def is_truth(column: pl.Series) -> bool:
@@ -71,7 +74,12 @@ def are_code_numbers(column: pl.Series) -> bool:
 def is_row_id(column: pl.Series) -> bool:
     """Return whether whole numbers or text only identify rows.
 
-    Such a column is called like an id and differs in most rows, or it numbers the rows without a gap.
+    Such a column is called like an id and differs in most rows, or it numbers the rows, perhaps of several parts: from
+    0 or 1 on nearly without a gap, and no number occurs more often than there must be parts.
+
+    >>> parts = [*range(1, 31), *range(1, 29), *range(1, 27)]
+    >>> is_row_id(pl.Series("Lp.", parts)), is_row_id(pl.Series("pieces", [1, 2, 3] * 28))
+    (True, False)
     """
     known = column.drop_nulls()
     if known.dtype == pl.String and known.str.contains(r"^[1-9]\d{0,17}$").all():  # text in another row, such as TOTAL
@@ -81,9 +89,14 @@ def is_row_id(column: pl.Series) -> bool:
         return False
     if is_row_id_name(column.name):
         return known.n_unique() > (n_rows / 2 if n_rows >= LEAST_ROWS else n_rows - 1)
-    if not known.dtype.is_integer() or n_rows < 2 * LEAST_ROWS or known.n_unique() < n_rows:
+    n_unique = known.n_unique()
+    if not known.dtype.is_integer() or n_unique < 2 * LEAST_ROWS:
         return False
-    return int(known.max()) - int(known.min()) == n_rows - 1  # type: ignore[arg-type]
+    first, last = int(known.min()), int(known.max())  # type: ignore[arg-type]
+    if n_unique == n_rows and last - first == n_rows - 1:
+        return True
+    most = int(known.unique_counts().max())  # type: ignore[arg-type]
+    return first in (0, 1) and n_unique > ALL_BUT_FEW * (last - first) and most <= math.ceil(n_rows / n_unique)
 
 
 SECONDS_PER_DAY = 86400.0
@@ -570,21 +583,28 @@ def may_group_thousands(words: pl.Series, sign: str) -> bool:
 
 
 def are_codes(words: pl.Series) -> bool:
-    """Return whether texts are codes: all with the same number of digits, some of which begin with 0.
+    """Return whether texts are codes: digits, some of which begin with 0, all with the same number or with many.
 
     >>> import polars as pl
     >>> are_codes(pl.Series(["01", "12", "n/a"])), are_codes(pl.Series(["1", "12"])), are_codes(pl.Series(["10", "12"]))
     (True, False, False)
+    >>> are_codes(pl.Series(["01234567890", "5250007738"])), are_codes(pl.Series(["007", "1500"]))  # PESEL and NIP
+    (True, False)
     """
     return may_be_codes(words) and bool(filled(words).str.starts_with("0").any())
 
 
 def may_be_codes(words: pl.Series) -> bool:
-    """Return whether texts all have the same number of digits, so that others of their column may make them codes."""
+    """Return whether texts are digits, all of one length or many, so that others may make them codes; not times."""
     known = filled(words)
-    return bool(known.str.contains(r"^[0-9]{2,}$").all()) and known.str.len_bytes().n_unique() <= 1
+    if not known.str.contains(r"^[0-9]{2,}$").all():
+        return False
+    sizes = known.str.len_bytes()
+    many = bool((sizes >= LEAST_DIGITS).all()) and first_known([words.name], TIME_NAMES) is None
+    return sizes.n_unique() <= 1 or many
 
 
+LEAST_DIGITS = 8  # of codes that do not all have the same number of digits
 MAX_CATEGORIES = 50
 LEAST_EMPTY, EMPTY_SHARE = 3, 0.05  # empty cells of a column that get an attribute
 MISSING = ("fill", "refuse", "mean")

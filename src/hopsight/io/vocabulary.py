@@ -44,7 +44,8 @@ STATUS_WORDS = {
 CODE_WORDS = {
     "id", "ids", "account", "acct", "iban", "imei", "imsi", "msisdn", "phone", "telephone", "mobile", "telefon", "tel",
     "port", "zip", "zipcode", "postcode", "plz", "code", "number", "ref", "reference", "block", "blockno", "nonce",
-    "ean", "isbn", "gtin", "barcode", "sku",
+    "ean", "isbn", "gtin", "barcode", "sku", "pesel", "nip", "regon", "cpf", "cnpj", "dni", "nif", "cif", "rfc", "curp",
+    "siren", "siret", "ssn", "tin", "pan", "aadhaar", "gstin", "bsn", "inn", "oib", "bic", "mcc",
 }  # fmt: skip
 MONEY = {
     "amount", "amt", "value", "price", "total", "sum", "betrag", "summe", "wert", "importe", "importo", "montant",
