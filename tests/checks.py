@@ -3,8 +3,6 @@
 A rule takes ``make``, which returns an unfitted detector with the given hyperparameters, and a graph of two groups.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import random
 import warnings
@@ -19,9 +17,10 @@ import scipy.sparse as sp
 import torch
 from scipy.stats import spearmanr
 
+from hopsight.detectors.base import Epoch
 from hopsight.detectors.storage import load_detector
 from hopsight.graph import AttributedGraph
-from toys import renumbered, two_groups
+from toys import refuses, renumbered, two_groups
 
 Make = Callable[..., Any]
 
@@ -124,8 +123,7 @@ def check_global_random_state_is_unchanged(make: Make, graph: AttributedGraph) -
     np.random.seed(1)  # noqa: NPY002
     torch.manual_seed(1)
     before = random_states()
-    assert np.array_equal(make().fit(graph).decision_score_, first)
-    assert random_states() == before
+    assert np.array_equal(make().fit(graph).decision_score_, first) and random_states() == before
 
 
 def random_states() -> tuple[object, ...]:
@@ -234,19 +232,35 @@ def check_small_graphs_are_refused(make: Make, graph: AttributedGraph) -> None:
     """Graphs with fewer nodes than the class allows, or without attributes, are refused in one sentence."""
     for n_nodes, n_attributes in ((0, 2), (make().least_nodes - 1, 2), (5, 0)):
         small = AttributedGraph(np.zeros((n_nodes, n_nodes)), np.zeros((n_nodes, n_attributes)))
-        with pytest.raises(ValueError, match="a graph needs at least"):
-            make().fit(small)
+        refuses("a graph needs at least", make().fit, small)
 
 
 def check_unfitted_detectors_say_so(make: Make, graph: AttributedGraph) -> None:
     """Before ``fit``, predicting, scoring and saving are refused."""
-    with pytest.raises(ValueError, match="is not fitted yet"):
-        make().predict()
+    refused = f"^{type(make()).__name__} is not fitted yet: "
+    refuses(f"{refused}call fit first$", make().predict)
     if make().transferable:
-        with pytest.raises(ValueError, match="is not fitted yet"):
-            make().decision_function(graph)
-    with TemporaryDirectory() as folder, pytest.raises(ValueError, match="is not fitted yet"):
-        make().save(Path(folder) / "model")
+        refuses(f"{refused}call fit first$", make().decision_function, graph)
+    with TemporaryDirectory() as folder:
+        refuses(f"{refused}there is nothing to save$", make().save, Path(folder) / "model")
+
+
+def check_a_callback_sees_every_epoch(make: Make, graph: AttributedGraph) -> None:
+    """Whoever listens is told number, loss and scores of every epoch, and changes nothing."""
+    model, seen, scores = make(), [], []
+    if not hasattr(model, "n_epochs"):
+        return
+
+    def look(epoch: Epoch) -> None:
+        seen.append(epoch)
+        scores.append(epoch.scores())
+
+    model.fit(graph, callback=look)
+    assert [(epoch.number, epoch.loss) for epoch in seen] == list(enumerate(model.loss_.tolist(), start=1))
+    assert len(seen) == seen[0].total == model.n_epochs and not np.array_equal(scores[0], scores[-1])
+    for each in scores:
+        assert_scores(each, graph.n_nodes)
+    assert np.array_equal(model.decision_score_, fitted(make, graph).decision_score_)
 
 
 def check_saved_detector_is_the_same(make: Make, graph: AttributedGraph) -> None:
@@ -270,8 +284,7 @@ def check_new_graphs_are_scored_or_refused(make: Make, graph: AttributedGraph) -
     if model.transferable:
         assert_scores(model.decision_function(other), graph.n_nodes)
         return
-    with pytest.raises(ValueError, match=f"^{type(model).__name__} can only judge the graph it was fitted on$"):
-        model.decision_function(other)
+    refuses(f"^{type(model).__name__} can only judge the graph it was fitted on$", model.decision_function, other)
 
 
 def check_columns_of_new_graphs_are_found_by_name(make: Make, graph: AttributedGraph) -> None:

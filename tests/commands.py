@@ -1,12 +1,11 @@
 """What the tests of the command line share."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from pathlib import Path
 
-Run = Callable[..., tuple[int, str, str]]
+Answer = tuple[int, str, str]
+Run = Callable[..., Answer]
 
 
 def write_csv(path: Path, header: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
@@ -16,17 +15,22 @@ def write_csv(path: Path, header: tuple[str, ...], rows: list[tuple[object, ...]
         writer.writerows(rows)
 
 
-def detect(run: Run, folder: Path, *more: object) -> tuple[int, str, str]:
+def detect(run: Run, folder: Path, *more: object) -> Answer:
     return run("detect", folder / "edges.csv", "--nodes", folder / "people.csv", "--detector", "lof", *more)
 
 
-def assert_refused(answer: tuple[int, str, str], *words: str) -> None:
+def worked(answer: Answer) -> tuple[str, str]:
+    """Return what a command that did what it was asked for said on standard output and standard error."""
+    code, out, err = answer
+    assert code == 0, err
+    return out, err
+
+
+def assert_refused(answer: Answer, *words: str) -> None:
     code, out, err = answer
     refusals = [line for line in err.splitlines() if line.startswith("hopsight: ")]
-    assert code == 2
-    assert out == ""
-    assert len(refusals) == 1
-    assert err.splitlines()[-1] == refusals[0]
+    assert code == 2 and out == ""
+    assert len(refusals) == 1 and err.splitlines()[-1] == refusals[0]
     assert "Traceback" not in err
     for word in words:
         assert word in refusals[0]

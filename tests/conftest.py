@@ -1,7 +1,5 @@
 """Small graphs that several tests share, and the folder of real graphs."""
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil
@@ -64,7 +62,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.fixture
 def rng() -> np.random.Generator:
-    """Return a fresh generator with a fixed seed."""
     return np.random.default_rng(0)
 
 

@@ -1,7 +1,5 @@
 """A real PostgreSQL server of our own, for the tests that need one."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """What the tests of the pages in a browser share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,20 +7,31 @@ from typing import Any
 import pytest
 
 from hopsight.explanations import Explainer, Explanation
+from hopsight.metrics import ranking
 from hopsight.report.page import report_page
 
-ExplainTop = Callable[..., list[Explanation]]
 Show = Callable[..., Any]
 IMAGE = "<img src=x onerror=alert(1)>"
 SCRIPT = "</script><script>alert(2)</script>"
 KNOWN = (3, 4, 40)  # the first two are flagged
+RECORD: dict[str, Any] = {
+    "started": "2024-05-06T07:08:09+0000", "detector": "hcm", "seed": 11,
+    "request": {"source": {"path": "/home/somebody/secret place/edges.csv"}},
+    "parameters": {"n_layers": 2, "drop_ratio": 0.2}, "versions": {"python": "3.11.7", "hopsight": "0.1.0"},
+    "seconds": {"fit": 1.25}, "labels": {"n_anomalies": 3, "n_found": 2, "roc_auc": 0.91},
+    "warnings": ["column <email> was left out"],
+}  # fmt: skip
 
 
-def write_report(
-    path: Path, model: Any, first: list[Explanation], run: dict[str, Any], files: tuple[str, ...] = ()
-) -> None:
-    """Write the report of a model that keeps its graph."""
-    report_page(Explainer(model, model.graph_), first, run, files).write(path)
+def explain_top(model: Any, count: int) -> list[Explanation]:
+    """Explain the most anomalous nodes of a model that keeps its graph."""
+    explainer, graph = Explainer(model, model.graph_), model.graph_
+    return [explainer.node(node) for node in graph.node_ids[ranking(model.decision_score_)[:count]].tolist()]
+
+
+def write_report(path: Path, model: Any, count: int, run: dict[str, Any] = RECORD, files: tuple[str, ...] = ()) -> None:
+    """Write the report of a model that keeps its graph, with its first nodes explained."""
+    report_page(Explainer(model, model.graph_), explain_top(model, count), run, files).write(path)
 
 
 def column(page: Any, label: str, place: int) -> list[str]:

@@ -1,7 +1,5 @@
 """What tests of the review share: the hostile name, the token, and a running server."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from hopsight.review.session import Session

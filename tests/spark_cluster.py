@@ -5,8 +5,6 @@
 STAGE is the stage during which an executor is killed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

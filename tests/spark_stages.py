@@ -1,7 +1,5 @@
 """Shared by the tests of the Spark engine: quick settings, and a detection by the command line."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

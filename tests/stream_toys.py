@@ -1,7 +1,5 @@
 """A small stream: two groups that talk among themselves, one burst, and one node that turns to strangers."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

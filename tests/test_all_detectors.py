@@ -1,7 +1,5 @@
 """Every detector keeps every rule of ``checks.py``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Full disks, closed streams, read-only folders, damaged files and terminals without Unicode."""
 
-from __future__ import annotations
-
 import os
 import random
 import resource
@@ -20,7 +18,6 @@ from processes import COMMAND
 
 @pytest.fixture
 def small(tmp_path: Path, two_cliques: AttributedGraph) -> str:
-    """Return a small graph as a file."""
     write(two_cliques, tmp_path / "small.npz")
     return str(tmp_path / "small.npz")
 
@@ -46,7 +43,6 @@ def test_characters_that_the_terminal_cannot_encode_are_escaped(tmp_path: Path) 
 
 @pytest.fixture
 def demo(tmp_path: Path) -> Path:
-    """Return the demo graph as a file."""
     from hopsight.datasets import make_demo
 
     write(make_demo(), tmp_path / "demo.npz")

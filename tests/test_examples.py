@@ -1,7 +1,5 @@
 """Examples run as a user would run them, and the README names commands and columns that exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

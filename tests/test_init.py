@@ -1,7 +1,5 @@
 """The package: its names, imports, and as a module."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -11,27 +9,25 @@ from importlib.util import find_spec
 import pytest
 
 import hopsight
+from processes import python
 
 HEAVY = ("torch", "polars", "scipy", "sklearn", "numba", "matplotlib", "pooch")
 
 
 def run(program: str) -> str:
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = python(program)
+    assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
 @pytest.mark.parametrize("name", hopsight.__all__)
 def test_every_public_name_resolves(name: str) -> None:
-    assert getattr(hopsight, name) is not None
-    assert name in dir(hopsight)
+    assert getattr(hopsight, name) is not None and name in dir(hopsight)
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
+def test_an_unknown_name_is_an_attribute_error_and_the_version_is_that_of_the_package() -> None:
     with pytest.raises(AttributeError, match="no attribute 'HMC'"):
         _ = hopsight.HMC  # type: ignore[attr-defined]
-
-
-def test_the_version_is_that_of_the_package() -> None:
     assert hopsight.__version__ == version("hopsight")
 
 
@@ -71,12 +67,9 @@ def test_the_command_line_lets_idle_threads_sleep() -> None:
     assert run(program).splitlines()[-1] == "PASSIVE False"
 
 
-def test_the_package_runs_as_a_module() -> None:
-    answer = subprocess.run([sys.executable, "-m", "hopsight", "--version"], capture_output=True, text=True, check=True)
+def test_the_package_runs_as_a_module_and_errors_keep_their_exit_code() -> None:
+    module = [sys.executable, "-m", "hopsight"]
+    answer = subprocess.run([*module, "--version"], capture_output=True, text=True, check=True)
     assert answer.stdout == f"hopsight {hopsight.__version__}\n"
-
-
-def test_errors_keep_their_exit_code() -> None:
-    answer = subprocess.run([sys.executable, "-m", "hopsight", "detekt"], capture_output=True, text=True, check=False)
-    assert answer.returncode == 2
-    assert answer.stderr.startswith("hopsight: ")
+    answer = subprocess.run([*module, "detekt"], capture_output=True, text=True, check=False)
+    assert answer.returncode == 2 and answer.stderr.startswith("hopsight: ") and "detekt" in answer.stderr

@@ -1,7 +1,5 @@
 """Killed at a bad moment: nothing half-written is taken for a result, and the next run succeeds."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import random
@@ -22,6 +20,7 @@ from hopsight.runs.finished import open_run
 from processes import HCM, finish, kill_during, killed, start
 
 CONTENT = bytes(range(256)) * 2000
+TIMES = pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.attack)])
 
 
 def check_killed_detect(folder: Path, times: int, *options: str) -> None:
@@ -65,13 +64,14 @@ def test_a_stopped_conversion_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [source]
 
 
-def check_killed_inject(folder: Path, times: int) -> None:
+@TIMES
+def test_a_killed_injection_leaves_no_partial_graph(times: int, tmp_path: Path) -> None:
     from hopsight.datasets import make_demo
     from hopsight.io.npz import read_npz, write_npz
 
-    write_npz(make_demo(), folder / "demo.npz")
-    target = folder / "planted.npz"
-    inject = ["inject", str(folder / "demo.npz"), str(target), "--cliques", "2"]
+    write_npz(make_demo(), tmp_path / "demo.npz")
+    target = tmp_path / "planted.npz"
+    inject = ["inject", str(tmp_path / "demo.npz"), str(target), "--cliques", "2"]
     usual = finish(*inject)
     target.unlink()
     for _ in killed(inject, usual, times, earliest=0.3):
@@ -80,15 +80,6 @@ def check_killed_inject(folder: Path, times: int) -> None:
             target.unlink()
     finish(*inject)
     read_npz(target)
-
-
-def test_a_killed_injection_leaves_no_partial_graph(tmp_path: Path) -> None:
-    check_killed_inject(tmp_path, 2)
-
-
-@pytest.mark.attack
-def test_injection_killed_at_twenty_moments(tmp_path: Path) -> None:
-    check_killed_inject(tmp_path, 20)
 
 
 class Trickle(BaseHTTPRequestHandler):
@@ -110,7 +101,8 @@ class Trickle(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
-def check_killed_fetch(folder: Path, times: int) -> None:
+@TIMES
+def test_a_killed_download_leaves_no_partial_file(times: int, tmp_path: Path) -> None:
     checksum = hashlib.sha256(CONTENT).hexdigest()
     program = (
         "import sys\n"
@@ -121,30 +113,21 @@ def check_killed_fetch(folder: Path, times: int) -> None:
     )
     with ThreadingHTTPServer(("127.0.0.1", 0), Trickle) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        arguments = [sys.executable, "-c", program, f"http://127.0.0.1:{server.server_port}", str(folder)]
+        arguments = [sys.executable, "-c", program, f"http://127.0.0.1:{server.server_port}", str(tmp_path)]
         begin = time.perf_counter()
         subprocess.run(arguments, check=True)
         usual = time.perf_counter() - begin
         moments = random.Random(0)
         for _ in range(times):
-            (folder / "toy.mat").unlink(missing_ok=True)
+            (tmp_path / "toy.mat").unlink(missing_ok=True)
             process = subprocess.Popen(arguments)
             time.sleep(moments.uniform(0.3, 1.05) * usual)
             process.kill()
             process.wait()
-            assert not (folder / "toy.mat").exists() or (folder / "toy.mat").read_bytes() == CONTENT
+            assert not (tmp_path / "toy.mat").exists() or (tmp_path / "toy.mat").read_bytes() == CONTENT
         subprocess.run(arguments, check=True)
         server.shutdown()
-    assert (folder / "toy.mat").read_bytes() == CONTENT
-
-
-def test_a_killed_download_leaves_no_partial_file(tmp_path: Path) -> None:
-    check_killed_fetch(tmp_path, 2)
-
-
-@pytest.mark.attack
-def test_downloads_killed_at_twenty_moments(tmp_path: Path) -> None:
-    check_killed_fetch(tmp_path, 20)
+    assert (tmp_path / "toy.mat").read_bytes() == CONTENT
 
 
 @pytest.mark.attack

@@ -1,7 +1,5 @@
 """A new detector takes one file and one line in the registry; everything else works without another edit."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +20,7 @@ from hopsight.detectors.base import Callback, Detector
 from hopsight.graph import AttributedGraph
 from hopsight.io import write
 from hopsight.runs.memory import expected_need
-from toys import two_groups
+from toys import refuses, two_groups
 
 
 @dataclass(kw_only=True)
@@ -52,7 +50,6 @@ class Toy(Detector):
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add the one line to the registry."""
     monkeypatch.setitem(registry.CLASSES, "toy", f"{__name__}:Toy")
     monkeypatch.setattr("signal.signal", lambda *_: None)
 
@@ -64,8 +61,7 @@ def graph() -> AttributedGraph:
 
 def test_it_is_found_by_both_names() -> None:
     assert "toy" in DETECTORS and get_detector("toy") is get_detector("Toy") is DETECTORS["toy"] is Toy
-    with pytest.raises(ValueError, match=r"did you mean toy\?"):
-        get_detector("toyy")
+    refuses(r"did you mean toy\?", get_detector, "toyy")
 
 
 @pytest.mark.parametrize("rule", CHECKS, ids=lambda rule: rule.__name__.removeprefix("check_"))

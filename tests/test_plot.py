@@ -1,7 +1,5 @@
 """Pictures: the axes show the numbers of the fitted detector, and refuse what they cannot show."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +9,7 @@ import pytest
 
 from hopsight import plot
 from hopsight.graph import AttributedGraph
+from toys import refuses
 
 
 @pytest.fixture(autouse=True)
@@ -45,8 +44,7 @@ def test_evidence_draws_the_strengths_of_the_first_nodes_and_names_them(path_gra
     assert [label.get_text() for label in axes.get_yticklabels()] == ["5", "4"]
     assert [bar.get_width() for bar in axes.containers[0]] == [5.0, 4.0]
     assert texts(axes) == ["misfit", "ring (does not count)"]
-    with pytest.raises(ValueError, match="SimpleNamespace has no kinds of evidence to draw: fit CrossHCM"):
-        plot.evidence(fitted(path_graph))
+    refuses("SimpleNamespace has no kinds of evidence to draw: fit CrossHCM", plot.evidence, fitted(path_graph))
 
 
 def test_a_neighbor_is_as_far_out_as_it_looks(star_graph: AttributedGraph) -> None:
@@ -71,12 +69,10 @@ def test_axes_of_the_caller_are_used(path_graph: AttributedGraph) -> None:
     import matplotlib.pyplot as plt
 
     mine = plt.subplots()[1]
-    assert plot.scores(fitted(path_graph), ax=mine) is mine
-    assert len(plt.get_fignums()) == 1
+    assert plot.scores(fitted(path_graph), ax=mine) is mine and len(plt.get_fignums()) == 1
 
 
 def test_a_detector_without_graph_or_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="SimpleNamespace is not fitted yet: call fit first"):
-        plot.scores(SimpleNamespace())
+    refuses("SimpleNamespace is not fitted yet: call fit first", plot.scores, SimpleNamespace())
     with pytest.raises(ValueError, match="loaded from disk without its graph: pass graph="):
         plot.neighborhood(SimpleNamespace(decision_score_=np.zeros(3), threshold_=0.0), 1)

@@ -1,7 +1,5 @@
 """Extreme numbers and random graphs: scores are finite, or a sentence says what to do."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any
@@ -19,26 +17,18 @@ from hopsight.detectors import DETECTORS
 from hopsight.graph import AttributedGraph
 from hopsight.io import write
 from hopsight.loading import load
-from toys import has_field, quick
+from toys import has_field, quick, set_options
 
 # Values of hyperparameters that make a fit as short as it can be, for every detector that has them.
 SHORTEST = {
-    "n_epochs": 6,
-    "burn_in": 3,
-    "n_units": 4,
-    "mlp_units": 4,
-    "min_class_pairs": 3,
-    "n_inner": 3,
-    "n_rounds": 10,
-}
+    "n_epochs": 6, "burn_in": 3, "n_units": 4, "mlp_units": 4, "min_class_pairs": 3, "n_inner": 3, "n_rounds": 10,
+}  # fmt: skip
 
 VALUES = {
-    "ordinary": st.floats(-100, 100, width=32),
-    "whole": st.integers(-5, 5).map(float),
-    "flags": st.booleans().map(float),
-    "scales": st.sampled_from([0.0, 1.0, -1.0, 1e-12, 1e12, -5e11, 3.5]),
+    "ordinary": st.floats(-100, 100, width=32), "whole": st.integers(-5, 5).map(float),
+    "flags": st.booleans().map(float), "scales": st.sampled_from([0.0, 1.0, -1.0, 1e-12, 1e12, -5e11, 3.5]),
     "anything": st.floats(allow_nan=False, allow_infinity=False),
-}
+}  # fmt: skip
 
 
 @st.composite
@@ -108,8 +98,7 @@ def test_a_loss_that_is_not_finite_stops_the_run(
     monkeypatch.setattr("signal.signal", lambda *_: None)
     write(make_graph(80, n_edges=240, n_attributes=5, seed=0), tmp_path / "graph.npz")
     settings = {**DETECTORS[name].quick, "lr": 1e30}
-    options = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-    command = ["detect", str(tmp_path / "graph.npz"), "--detector", name, *options]
+    command = ["detect", str(tmp_path / "graph.npz"), "--detector", name, *set_options(settings)]
     assert main([*command, "--out", str(tmp_path / "out"), "--quiet"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("hopsight: the loss ") and "lr" in line

@@ -1,7 +1,5 @@
 """The same run gives the same bytes, with any number of threads."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -19,8 +17,9 @@ from hopsight.detectors import DETECTORS
 from hopsight.graph import AttributedGraph
 from hopsight.io import write
 from hopsight.loading import load
+from processes import COMMAND
+from toys import set_options
 
-COMMAND = [sys.executable, "-c", "import sys; from hopsight.cli import main; sys.exit(main())"]
 FIT = """
 import json, sys
 import numpy as np
@@ -39,21 +38,8 @@ np.savez(sys.argv[1], used=threads.n_threads(), **found)
 """
 
 
-def run(*arguments: str, folder: Path, hash_seed: int) -> None:
-    """Run the command line in its own process with its own hash seed, which orders sets differently."""
-    process = subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=folder,
-        env=os.environ | {"PYTHONHASHSEED": str(hash_seed)},
-        capture_output=True,
-        text=True,
-    )
-    assert process.returncode == 0, process.stderr
-
-
 def options(name: str) -> list[str]:
-    settings = (f"{key}={value}" for key, value in DETECTORS[name].quick.items())
-    return ["--detector", name, "--quiet", *(word for setting in settings for word in ("--set", setting))]
+    return ["--detector", name, "--quiet", *set_options(DETECTORS[name].quick)]
 
 
 def test_the_same_command_and_its_rerun_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +48,8 @@ def test_the_same_command_and_its_rerun_give_the_same_bytes(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     write(make_graph(200, n_edges=800, n_attributes=6, seed=0), tmp_path / "graph.npz")
     command = ["detect", "graph.npz", *options("cross_hcm"), "--set", "n_folds=2", "--set", "n_inner=2", "--top", "1"]
-    run(*command, "--out", "first", folder=tmp_path, hash_seed=1)
+    other_order = os.environ | {"PYTHONHASHSEED": "1"}  # of sets
+    subprocess.run([*COMMAND, *command, "--out", "first"], cwd=tmp_path, env=other_order, check=True)
     assert main([*command, "--out", "second"]) == 0
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -71,8 +58,7 @@ def test_the_same_command_and_its_rerun_give_the_same_bytes(tmp_path: Path, monk
     assert main(["rerun", "run.json", "--out", "third", "--quiet"]) == 0
     tables = [folder / "scores.csv" for folder in (tmp_path / "first", tmp_path / "second", elsewhere / "third")]
     first, *others = (table.read_bytes() for table in tables)
-    assert first.count(b"\n") == 201
-    assert all(other == first for other in others)
+    assert first.count(b"\n") == 201 and all(other == first for other in others)
 
 
 def scores_with(

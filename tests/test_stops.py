@@ -1,7 +1,5 @@
 """Interrupted, resumed, or two runs at once: one sentence, and the same bytes in the end."""
 
-from __future__ import annotations
-
 import random
 import signal
 import subprocess
@@ -14,7 +12,8 @@ import pytest
 from hopsight.cli import main
 from hopsight.datasets import make_graph
 from hopsight.io import write
-from processes import start
+from processes import python, start
+from toys import set_options
 
 
 def test_the_second_of_two_runs_into_one_folder_is_refused(
@@ -44,8 +43,7 @@ def test_ctrl_c_stops_within_ten_seconds_and_leaves_no_result(tmp_path: Path) ->
         assert line, "ended before it began to fit"
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=10)
-    assert process.returncode == 130
-    assert "Traceback" not in error
+    assert process.returncode == 130 and "Traceback" not in error
     assert error.splitlines()[-1].startswith("hopsight: stopped")
     assert not (tmp_path / "out" / "run.json").exists()
 
@@ -55,9 +53,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
     """Return a command without its folder, and the folder that it wrote when nothing stopped it."""
     folder = tmp_path_factory.mktemp("whole")
     write(make_graph(200, n_edges=800, n_attributes=6, seed=0), folder / "graph.npz")
-    small = ("n_epochs=600", "burn_in=300", "n_units=16", "mlp_units=16", "n_folds=2", "n_inner=2")
-    settings = [part for text in small for part in ("--set", text)]
-    command = ["detect", str(folder / "graph.npz"), "--detector", "cross_hcm", "--top", "1", *settings]
+    small = {"n_epochs": 600, "burn_in": 300, "n_units": 16, "mlp_units": 16, "n_folds": 2, "n_inner": 2}
+    command = ["detect", str(folder / "graph.npz"), "--detector", "cross_hcm", "--top", "1", *set_options(small)]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("signal.signal", lambda *_: None)
         assert main([*command, "--out", str(folder / "out")]) == 0
@@ -87,37 +84,34 @@ def test_an_interrupted_detection_is_resumed_to_the_same_bytes(
     assert not (folder / ".hopsight-checkpoint").exists()
 
 
-def test_ctrl_c_while_libraries_are_imported_is_one_word() -> None:
-    program = (
-        "import sys\n"
-        "class Interrupt:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'numpy.dtypes':\n"
-        "            raise KeyboardInterrupt\n"
-        "sys.meta_path.insert(0, Interrupt())\n"
-        "from hopsight.cli import main\n"
-        "sys.exit(main(['explain', 'nowhere', 'a']))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 130 and done.stderr == "hopsight: stopped\n", done.stderr[-500:]
+IMPORTING = """
+import os, runpy, signal, sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            exec(sys.argv[2])
+sys.meta_path.insert(0, Interrupt())
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may run in the background
+"""
+EXPLAIN = "from hopsight.cli import main; sys.exit(main(['explain', 'nowhere', 'a']))"
+# Python makes a RuntimeError of what is raised in __set_name__
+IN_A_CLASS = (
+    "type('Class', (), {'attribute': type('Descriptor', (), {"
+    "'__set_name__': lambda *_: os.kill(os.getpid(), signal.SIGTERM)})()})"
+)
 
 
-def test_a_signal_during_an_import_waits_for_its_end() -> None:
-    program = (
-        "import os, signal, sys\n"
-        "class Descriptor:\n"  # Python makes a RuntimeError of what is raised in __set_name__
-        "    def __set_name__(self, owner, name):\n"
-        "        os.kill(os.getpid(), signal.SIGTERM)\n"
-        "class Interrupt:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'numpy.dtypes':\n"
-        "            type('Class', (), {'attribute': Descriptor()})\n"
-        "sys.meta_path.insert(0, Interrupt())\n"
-        "from hopsight.cli import main\n"
-        "sys.exit(main(['explain', 'nowhere', 'a']))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stderr) == (143, "hopsight: stopped\n")
+@pytest.mark.parametrize(("library", "happens", "command", "code", "said"), [
+    ("numpy.dtypes", "raise KeyboardInterrupt", EXPLAIN, 130, "hopsight: stopped\n"),
+    ("numpy.dtypes", IN_A_CLASS, EXPLAIN, 143, "hopsight: stopped\n"),  # it waits for the end of the import
+    # before the command line is loaded, nobody can say a word
+    ("typer", "os.kill(os.getpid(), signal.SIGINT)", "runpy.run_module('hopsight', run_name='__main__')", -2, ""),
+])  # fmt: skip
+def test_a_stop_while_libraries_are_imported_is_one_word(
+    library: str, happens: str, command: str, code: int, said: str
+) -> None:
+    done = python(IMPORTING + command, library, happens, timeout=60)
+    assert (done.returncode, done.stderr[-500:]) == (code, said)
 
 
 def test_a_signal_that_a_library_swallows_is_repeated_without_a_word() -> None:
@@ -131,7 +125,7 @@ def test_a_signal_that_a_library_swallows_is_repeated_without_a_word() -> None:
         "    except StopSignal:\n"
         "        print('stopped')"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    done = python(program, timeout=60)
     assert (done.stdout, done.stderr) == ("stopped\n", "")
 
 
@@ -158,21 +152,6 @@ def test_twenty_memory_limits_refuse_or_finish_and_none_hangs(tmp_path: Path) ->
         process = start("detect", str(tmp_path / "graph.npz"), "--out", str(tmp_path / "out"), "--quiet", *settings)
         _, error = process.communicate(timeout=120)
         assert process.returncode == 0 or (process.returncode == 2 and "limit" in error), (limit, error)
-
-
-def test_ctrl_c_before_the_command_line_is_loaded_ends_it_without_a_word() -> None:
-    program = (
-        "import os, runpy, signal, sys\n"
-        "class Interrupt:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'typer':\n"
-        "            os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.meta_path.insert(0, Interrupt())\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # tests may run in the background
-        "runpy.run_module('hopsight', run_name='__main__')"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
 def test_a_signal_that_a_library_swallows_is_repeated() -> None:

@@ -1,15 +1,22 @@
-"""A graph of two groups with planted misfits, and detectors with settings that make a fit quick."""
+"""A graph of two groups with planted misfits, detectors with settings that make a fit quick, and refusals."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
+import pytest
 from numba import njit
 
 from hopsight.detectors import DETECTORS
 from hopsight.graph import AttributedGraph
+
+
+def refuses(words: str, function: Callable[..., Any], *values: Any, **options: Any) -> None:
+    """Call a function that must refuse in one sentence that has the words."""
+    with pytest.raises(ValueError, match=words) as caught:
+        function(*values, **options)
+    assert "\n" not in str(caught.value)
 
 
 def called(function: Any) -> Any:
@@ -20,6 +27,16 @@ def called(function: Any) -> Any:
 def quick(name: str, **settings: Any) -> Any:
     """Return a detector by name with the quick settings of its class."""
     return DETECTORS[name](**{**DETECTORS[name].quick, **settings})
+
+
+def set_options(settings: Mapping[str, Any]) -> list[str]:
+    """Return settings as options of the command line."""
+    return [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+
+
+def as_text(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return settings as a request has them."""
+    return {name: str(value) for name, value in settings.items()}
 
 
 def has_field(name: str) -> list[str]:
@@ -47,23 +64,22 @@ def two_groups(
         edges[node], edges[:, node] = anywhere, anywhere
     return AttributedGraph(
         edges if directed else np.triu(edges, k=1),
-        rng.normal(size=(n_nodes, 5)) + 4.0 * shown[:, None] * np.array([1.0, -1.0, 1.0, 0.0, 0.0]),
-        directed=directed,
-        node_ids=[f"{seed}-{i}" for i in range(n_nodes)],
-        attribute_names=["a", "b", "c", "d", "e"],
-        labels=labels,
-    )
+        rng.normal(size=(n_nodes, 5)) + 4.0 * shown[:, None] * np.array([1.0, -1.0, 1.0, 0.0, 0.0]), directed=directed,
+        node_ids=[f"{seed}-{i}" for i in range(n_nodes)], attribute_names=["a", "b", "c", "d", "e"], labels=labels,
+    )  # fmt: skip
+
+
+def without_edges(graph: AttributedGraph, absent: Sequence[int] | np.ndarray) -> AttributedGraph:
+    """Return the same graph without some of its edges."""
+    fields = {name: getattr(graph, name) for name in ("node_ids", "attribute_names", "directed")}
+    return AttributedGraph.from_edges(*np.delete(graph.edges, absent, axis=1), graph.attributes, **fields)
 
 
 def renumbered(graph: AttributedGraph, order: np.ndarray) -> AttributedGraph:
     """Return the same graph with node ``order[p]`` at position p."""
-    return AttributedGraph(
-        graph.adjacency[order][:, order],
-        graph.attributes[order],
-        directed=graph.directed,
-        node_ids=graph.node_ids[order],
-        attribute_names=graph.attribute_names,
-    )
+    fields = {"attribute_names": graph.attribute_names, "directed": graph.directed}
+    moved = graph.adjacency[order][:, order], graph.attributes[order]
+    return AttributedGraph(*moved, node_ids=graph.node_ids[order], **fields)
 
 
 def dense_propagation(graph: AttributedGraph) -> Any:

@@ -1,7 +1,5 @@
 """What the tests of the worker pool run: work that misbehaves on demand."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

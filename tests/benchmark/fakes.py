@@ -1,7 +1,5 @@
 """Small detectors for the tests of the benchmark; worker processes import them from here."""
 
-from __future__ import annotations
-
 import os
 import time
 import warnings

@@ -1,7 +1,5 @@
 """Records and rows as a finished suite leaves them, with values that a test can predict; nothing is fitted."""
 
-from __future__ import annotations
-
 from hopsight.benchmark import Options, make_suite
 from hopsight.benchmark.cells import unique_cells
 from hopsight.benchmark.results import task_rows
@@ -23,15 +21,13 @@ def made_record(cell, *, status="ok", reason="", auc=None):
         scores.append({"score": score} | measures)
     points = [{"epoch": e, "loss": 1 / e, "auc": 0.5 + 0.01 * e + 0.01 * cell.seed} for e in range(1, 11)]
     return record | {
-        "scores": scores,
-        "seconds": nodes / 100,
-        "memory_before": 100 * 2**20,
+        "scores": scores, "seconds": nodes / 100, "memory_before": 100 * 2**20,
         "memory_peak": 100 * 2**20 + nodes * 2**10,
         "size": {"nodes": nodes, "edges": 5 * nodes, "attributes": 20, "anomalies": 32},
         "details": {"loss": 1.0 / (1 + cell.parameters.get("lr", 0)), "n_classes": 4}
         | ({"uses_labels": True} if "Oracle" in cell.detector else {}),
         "curve": points if cell.curve else [],
-    }
+    }  # fmt: skip
 
 
 def made_rows(suite, change=None):
@@ -41,5 +37,4 @@ def made_rows(suite, change=None):
 
 
 def made_quick(change=None, **options):
-    """Return plan, records and rows of the quick suite."""
     return made_rows(make_suite("quick", Options(**({"graphs": ["generated"]} | options))), change)

@@ -1,8 +1,5 @@
 """One cell, fitted and measured; rows, CSV files and means."""
 
-from __future__ import annotations
-
-import csv
 import json
 import os
 from dataclasses import replace
@@ -12,26 +9,16 @@ import pytest
 
 from benchmark.made import made_quick, made_record
 from hopsight.benchmark.cells import MEASURES, Cell, Task, build_graph, execute, measure
-from hopsight.benchmark.results import (
-    COLUMNS,
-    Journal,
-    comparison_tables,
-    record_rows,
-    task_rows,
-    write_results,
-)
+from hopsight.benchmark.results import COLUMNS, Journal, comparison_tables, record_rows, task_rows, write_results
 from hopsight.graph import AttributedGraph
 from hopsight.metrics import roc_auc
 from hopsight.system.files import LOCK, held
+from run_tables import rows_of
+from toys import refuses
 
 SETTINGS = {
-    "n_nodes": 120,
-    "n_edges": 600,
-    "n_attributes": 30,
-    "n_structural": 4,
-    "n_attribute_anomalies": 4,
-    "seed": 3,
-}
+    "n_nodes": 120, "n_edges": 600, "n_attributes": 30, "n_structural": 4, "n_attribute_anomalies": 4, "seed": 3,
+}  # fmt: skip
 
 
 def cell(detector, **changes):
@@ -44,15 +31,8 @@ def test_a_fit_gives_one_row_for_each_ranking_and_keeps_its_warnings():
     record = execute({"cell": cell("benchmark.fakes:Warns", parameters={"sizes": [4, 2]}).as_dict()})
     assert [row["score"] for row in record["scores"]] == ["ahp", "hav"]
     assert record["scores"][0]["auc"] == pytest.approx(1 - record["scores"][1]["auc"])
-    assert record["warnings"] == ["this graph is odd"]
-    assert record["details"]["n_classes"] == 3
-    assert record["size"] == {
-        "name": "synthetic-120",
-        "nodes": 120,
-        "edges": 600,
-        "attributes": 30,
-        "anomalies": 8,
-    }
+    assert record["warnings"] == ["this graph is odd"] and record["details"]["n_classes"] == 3
+    assert record["size"] == {"name": "synthetic-120", "nodes": 120, "edges": 600, "attributes": 30, "anomalies": 8}
 
 
 def test_a_curve_has_the_auc_of_each_epochs_own_prediction():
@@ -68,8 +48,7 @@ def test_a_curve_has_the_auc_of_each_epochs_own_prediction():
 def test_time_and_memory_are_measured():
     slow = cell("benchmark.fakes:Degree", parameters={"seconds": 0.2})
     record = execute({"cell": slow.as_dict()})
-    assert 0.2 <= record["seconds"] < 5
-    assert record["cpu_seconds"] < record["seconds"]
+    assert 0.2 <= record["seconds"] < 5 and record["cpu_seconds"] < record["seconds"]
     assert record["memory_peak"] >= 0.9 * record["memory_before"] > 10 * 2**20
 
 
@@ -84,23 +63,16 @@ def test_measures_by_hand(graph):
     scores = np.arange(120.0)  # node 0 lowest: the anomalies are the four lowest
     scores[0] = 500.0  # except for the first, which is on top
     found = measure(graph, scores)
-    assert set(found) == set(MEASURES)
-    assert found["auc"] == pytest.approx(116 / (4 * 116))
+    assert set(found) == set(MEASURES) and found["auc"] == pytest.approx(116 / (4 * 116))
     assert found["auc_structure"] == pytest.approx(0.5)
-    assert (found["auc_attribute"], found["auc_both"]) == (0.0, 0.0)
-    assert found["precision_at_n"] == 0.25
+    assert (found["auc_attribute"], found["auc_both"]) == (0.0, 0.0) and found["precision_at_n"] == 0.25
     assert found["precision_at_50"] == 1 / 50
     assert (found["recall_at_50"], found["recall_at_100"]) == (0.25, 0.25)
     assert found["mean_anomalous"] == pytest.approx((500 + 1 + 2 + 3) / 4)
     assert found["mean_normal"] == pytest.approx(np.arange(4, 120).mean())
     assert found["auc_low"] <= found["auc"] <= found["auc_high"]
-
-
-def test_scores_that_are_not_a_ranking_are_refused(graph):
-    with pytest.raises(ValueError, match="one finite score for each of the 120 nodes"):
-        measure(graph, np.full(120, np.nan))
-    with pytest.raises(ValueError, match="one finite score"):
-        measure(graph, np.arange(5.0))
+    refuses("one finite score for each of the 120 nodes", measure, graph, np.full(120, np.nan))
+    refuses("one finite score", measure, graph, np.arange(5.0))
 
 
 def test_unlabeled_nodes_count_neither_as_anomalies_nor_as_normal(graph):
@@ -142,18 +114,14 @@ def test_results_csv_holds_every_column_and_marks_what_is_current(tmp_path):
     plan, records, _ = made_quick(detectors=["lof", "hcm-paper"], repetitions=1)
     assert (plan[-2].row, plan[-1].row) == ("HCM (paper)", "LOF")
     write_results(tmp_path / "results.csv", plan[:-1], records)
-    with (tmp_path / "results.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert tuple(rows[0]) == COLUMNS
-    assert [row["current"] for row in rows] == ["true"] * 5 + ["false"]
+    rows = rows_of(tmp_path / "results.csv")
+    assert tuple(rows[0]) == COLUMNS and [row["current"] for row in rows] == ["true"] * 5 + ["false"]
     assert {(row["graph"], row["experiments"]) for row in rows if row["detector"] == "hcm"} == {
         ("generated", "comparison: HCM (paper)")
     }
     lof = rows[-1]
-    assert lof["experiments"] == ""
-    assert json.loads(lof["parameters"])["n_neighbors"] == 20
-    assert float(lof["auc"]) == pytest.approx(0.7)
-    assert lof["auc_attribute"] == ""
+    assert lof["experiments"] == "" and json.loads(lof["parameters"])["n_neighbors"] == 20
+    assert float(lof["auc"]) == pytest.approx(0.7) and lof["auc_attribute"] == ""
 
 
 def test_tables_have_means_and_say_why_there_is_none():
@@ -167,14 +135,13 @@ def test_tables_have_means_and_say_why_there_is_none():
     hcm = next(line for line in details.rows if line[1] == "HCM (paper), AHP")
     assert (hcm[0], hcm[3], hcm[-1]) == ("generated", "0.665 to 0.765", "4")
     overview, details, failures = comparison_tables(made_quick(change=change, repetitions=2)[2])
-    assert dict(overview.rows)["Radar"] == "failed"
-    assert dict(overview.rows)["HCM (paper), AHP"] == "0.700"
+    assert dict(overview.rows)["Radar"] == "failed" and dict(overview.rows)["HCM (paper), AHP"] == "0.700"
     assert next(line for line in details.rows if line[1] == "HCM (paper), AHP")[-1] == "1 of 2"
     assert ["generated", "Radar", "failed", "ValueError: no"] in failures.rows
 
 
 @pytest.mark.parametrize("torn", [b'{"key": "b", "au', b'{"key": "b"\n'])
-def test_an_incomplete_last_line_does_not_count(tmp_path, torn):
+def test_an_incomplete_last_line_does_not_count_and_a_foreign_one_is_refused(tmp_path, torn):
     journal = Journal(tmp_path)
     journal.append({"key": "a"})
     with journal.path.open("ab") as file:
@@ -183,12 +150,8 @@ def test_an_incomplete_last_line_does_not_count(tmp_path, torn):
     assert reopened.read() == {"a": {"key": "a"}}
     reopened.append({"key": "c"})
     assert list(Journal(tmp_path).read()) == ["a", "c"]
-
-
-def test_a_foreign_line_in_the_middle_is_refused(tmp_path):
-    (tmp_path / "cells.jsonl").write_text('{"key": "a"}\nnot ours\n{"key": "b"}\n')
-    with pytest.raises(ValueError, match="line 2"):
-        Journal(tmp_path).read()
+    journal.path.write_text('{"key": "a"}\nnot ours\n{"key": "b"}\n')
+    refuses("line 2", Journal(tmp_path).read)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
@@ -202,8 +165,7 @@ def test_neither_the_journal_nor_the_lock_is_a_link_or_a_pipe(tmp_path):
     ):
         for make in (lambda path: path.symlink_to(mine), lambda path: path.symlink_to(tmp_path / "new"), os.mkfifo):
             make(out / name)
-            with pytest.raises(ValueError, match="is a symbolic link, folder, pipe or device: move it away"):
-                begin(out)
+            refuses("is a symbolic link, folder, pipe or device: move it away", begin, out)
             (out / name).unlink()
     assert mine.read_text() == '{"key": "a"}\ndear' and not (tmp_path / "new").exists()
 

@@ -1,8 +1,5 @@
 """Run a suite into a folder: a row for every cell whatever happens, and nothing done twice."""
 
-from __future__ import annotations
-
-import csv
 import json
 import os
 import subprocess
@@ -17,6 +14,8 @@ from hopsight.benchmark.cells import execute, without_labels
 from hopsight.benchmark.results import Journal
 from hopsight.datasets import inject, make_graph
 from hopsight.metrics import roc_auc
+from run_tables import rows_of
+from toys import refuses
 
 FAKE = "benchmark.fakes:Degree"
 SMALL = {"graphs": ["generated"], "device": "cpu"}
@@ -24,11 +23,6 @@ SMALL = {"graphs": ["generated"], "device": "cpu"}
 
 def quick(out, detectors, *, repetitions=1, **settings):
     return run(make_suite("quick", Options(detectors=detectors, repetitions=repetitions, **SMALL)), out, **settings)
-
-
-def read_csv(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.fixture
@@ -45,21 +39,14 @@ def test_every_way_to_fail_is_a_row_and_other_cells_continue(tmp_path):
     names = [f"benchmark.fakes:{name}" for name in ("Failing", "Dying", "Endless", "NotFinite", "Warns", "Degree")]
     names += ["benchmark.fakes:NoSuchDetector", "no.such.module:Detector"]
     result = quick(tmp_path, names, time_limit=8, workers=2)  # one waits for the endless one
-    rows = {row["detector"]: row for row in read_csv(tmp_path / "results.csv")}
+    rows = {row["detector"]: row for row in rows_of(tmp_path / "results.csv")}
     ends = {name.partition(":")[2]: rows[name]["status"] for name in names[:-1]}
     assert ends == {
-        "Failing": "failed",
-        "Dying": "died",
-        "Endless": "time limit",
-        "NotFinite": "failed",
-        "Warns": "ok",
-        "Degree": "ok",
-        "NoSuchDetector": "failed",
-    }
-    assert "the job asked for it" in rows[names[0]]["reason"]
-    assert "SIGKILL" in rows[names[1]]["reason"]
-    assert "not finite" in rows[names[3]]["reason"]
-    assert "no.such.module" not in ends
+        "Failing": "failed", "Dying": "died", "Endless": "time limit", "NotFinite": "failed", "Warns": "ok",
+        "Degree": "ok", "NoSuchDetector": "failed",
+    }  # fmt: skip
+    assert "the job asked for it" in rows[names[0]]["reason"] and "SIGKILL" in rows[names[1]]["reason"]
+    assert "not finite" in rows[names[3]]["reason"] and "no.such.module" not in ends
     assert "No module named 'no'" in rows["no.such.module:Detector"]["reason"]
     assert json.loads(rows["benchmark.fakes:Warns"]["warnings"]) == ["this graph is odd"]
     assert {"random", "degree", "attribute_norm"} <= set(rows), "trivial scores belong in every table"
@@ -72,9 +59,8 @@ def test_a_row_says_everything_needed_to_repeat_it(tmp_path):
     events = []
     quick(tmp_path, [FAKE], repetitions=2, on_cell=events.append)
     assert sorted(event.done for event in events if event.record is not None) == list(range(1, 9))
-    assert {event.total for event in events} == {8}
-    assert "ROC-AUC" in (tmp_path / "report.html").read_text()
-    rows = read_csv(tmp_path / "results.csv")
+    assert {event.total for event in events} == {8} and "ROC-AUC" in (tmp_path / "report.html").read_text()
+    rows = rows_of(tmp_path / "results.csv")
     mine = [row for row in rows if row["detector"] == FAKE]
     assert [row["injection"] for row in mine] == ["0", "1"]
     row = mine[0]
@@ -83,8 +69,7 @@ def test_a_row_says_everything_needed_to_repeat_it(tmp_path):
     }  # fmt: skip
     settings = json.loads(row["settings"])
     assert (settings["generate"]["n_nodes"], settings["planting"]["n_cliques"], row["protocol"]) == (300, 2, "dominant")
-    assert json.loads(row["versions"])["hopsight"]
-    assert float(row["seconds"]) >= 0
+    assert json.loads(row["versions"])["hopsight"] and float(row["seconds"]) >= 0
     assert float(row["memory_peak_mb"]) > 10
 
     # the measures are those of the graph that the row describes, and of a fit like this one
@@ -114,7 +99,7 @@ def test_a_second_run_resumes_and_a_changed_parameter_is_a_new_cell(tmp_path, en
     monkeypatch.delitem(sys.modules, "benchmark.fakes")
     changed = quick(out, [FAKE], repetitions=2)
     assert len(list(environment.iterdir())) == 5
-    rows = read_csv(out / "results.csv")
+    rows = rows_of(out / "results.csv")
     old = [row for row in rows if row["detector"] == FAKE and row["current"] == "false"]
     new = [row for row in rows if row["detector"] == FAKE and row["current"] == "true"]
     assert (len(old), len(new)) == (3, 2)
@@ -142,16 +127,15 @@ def test_a_run_killed_at_any_moment_continues_where_it_was(tmp_path, environment
                     kills += 1
                     break
         finished = Journal(out).read()
-        assert len(finished) >= wanted
-        assert not (out / "results.csv").exists()
+        assert len(finished) >= wanted and not (out / "results.csv").exists()
     assert kills == 2
     rest = quick(out, [FAKE], repetitions=5)
     assert rest.n_reused >= 18
-    _wait_until_quiet(environment)
+    time.sleep(0.5)  # workers whose parent was killed end within moments, and their marks count
     fits = len(list(environment.iterdir()))
     assert 5 <= fits <= 5 + kills, "only the cells that were running during a kill may be fitted twice"
 
-    rows = [row for row in read_csv(out / "results.csv") if row["detector"] == FAKE]
+    rows = [row for row in rows_of(out / "results.csv") if row["detector"] == FAKE]
     suite = make_suite("quick", Options(detectors=[FAKE], repetitions=5, **SMALL))
     cells = [task.cell.as_dict() for task in suite.plan if task.cell.detector == FAKE]
     expected = [execute({"cell": cell})["scores"][0]["auc"] for cell in cells]
@@ -176,7 +160,7 @@ def test_a_graph_without_a_copy_is_a_row_that_says_so(tmp_path):
     empty.mkdir()
     options = Options(graphs=["acm"], detectors=["lof"], data_dir=str(empty), device="cpu")
     result = run(make_suite("quick", options), tmp_path / "out")
-    rows = read_csv(tmp_path / "out" / "results.csv")
+    rows = rows_of(tmp_path / "out" / "results.csv")
     assert {row["detector"] for row in rows} == {"random", "degree", "attribute_norm", "lof"}
     assert {(row["graph"], row["status"]) for row in rows} == {("acm", "no copy")}
     assert "data fetch acm" in rows[0]["reason"]
@@ -195,36 +179,25 @@ def test_bad_options_are_refused_before_anything_is_written(tmp_path):
         ({}, {"time_limit": -1}, "time_limit must be above 0"),
         ({}, {"memory_limit": 0}, "memory_limit must be above 0"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            run(make_suite("quick", Options(**(SMALL | options))), tmp_path / "out", **settings)
+        refuses(message, run, make_suite("quick", Options(**(SMALL | options))), tmp_path / "out", **settings)
         assert not (tmp_path / "out").exists()
 
 
 def test_results_of_somebody_else_are_not_replaced(tmp_path):
     (tmp_path / "report.html").write_text("mine")
-    with pytest.raises(ValueError, match=r"already has report\.html, which no benchmark wrote: choose another folder"):
-        quick(tmp_path, [FAKE])
+    refuses(r"already has report\.html, which no benchmark wrote: choose another folder", quick, tmp_path, [FAKE])
     assert (tmp_path / "report.html").read_text() == "mine"
 
 
-def _wait_until_quiet(folder):
-    """Wait for workers whose parent was killed: they end within moments, and their marks count."""
-    time.sleep(0.5)
-    assert folder.exists()
-
-
 def statuses(folder):
-    with (folder / "results.csv").open(newline="") as file:
-        return {(row["detector"], row["status"], row["reason"]) for row in csv.DictReader(file)}
+    return {(row["detector"], row["status"], row["reason"]) for row in rows_of(folder / "results.csv")}
 
 
 def test_every_detector_runs_on_the_generated_graph(tmp_path):
     result = run(make_suite("quick", Options(graphs=["generated"], repetitions=1)), tmp_path)
     assert {entry for entry in statuses(tmp_path) if entry[1] != "ok"} == set()
     assert [table.name for table in result.tables] == ["overview", "details"]
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "cells.jsonl", "results.csv", "report.html",
-    }  # fmt: skip
+    assert {path.name for path in tmp_path.iterdir()} == {"cells.jsonl", "results.csv", "report.html"}
 
 
 @pytest.mark.slow

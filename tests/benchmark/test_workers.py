@@ -1,7 +1,5 @@
 """Worker processes: reused, and a job that misbehaves harms no other."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -68,8 +66,5 @@ def _alive(pid):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    return (
-        "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        if Path("/proc").exists()
-        else True
-    )
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or "Z" not in state.read_text().rpartition(")")[2].split()[0]

@@ -1,7 +1,5 @@
 """A command line to run, and tables to run it on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -12,15 +10,20 @@ from hopsight.cli import main
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Return a function that runs the command line and gives exit code, standard output and standard error."""
+    """Return a function that runs the command line and gives exit code, standard output and standard error.
+
+    Whatever a command fails for, it leaves nothing behind.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HOPSIGHT_DEBUG", raising=False)
     monkeypatch.setattr("signal.signal", lambda *_: None)
 
     def call(*arguments: object) -> tuple[int, str, str]:
         capsys.readouterr()
+        before = set(tmp_path.rglob("*"))
         code = main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
+        assert code == 0 or set(tmp_path.rglob("*")) == before
         return code, captured.out, captured.err.replace("\n  ", " ")  # lines that were broken at 80 columns
 
     return call

@@ -1,7 +1,5 @@
 """The catalog and its downloads."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import threading
@@ -20,20 +18,15 @@ from hopsight.datasets import catalog, find, get_entry, info, overview
 from hopsight.datasets.catalog import ENTRIES, Entry, Size, fetch
 from hopsight.graph import AttributedGraph
 from hopsight.loading import load
+from toys import refuses
 
 FILES = {  # SOURCES.md, counted in the files
-    "amazon": (1418, 3695, 21, 28),
-    "enron": (13533, 176987, 18, 5),
-    "disney": (124, 335, 28, 6),
-    "blogcatalog": (5196, 171743, 8189, None),
-    "flickr": (7575, 239738, 12047, None),
-    "inj_cora": (2708, 5574, 1433, 138),
-    "tolokers": (11758, 519000, 10, 2566),
-    "amazon_fraud": (10224, 175608, 25, 693),
-    "bitcoin_alpha": (3783, 14124, 7, 83),
-    "enron_bond": (13533, 176987, 18, 5),
-    "gen_1000": (1000, 2468, 64, 20),
-}
+    "amazon": (1418, 3695, 21, 28), "enron": (13533, 176987, 18, 5), "disney": (124, 335, 28, 6),
+    "blogcatalog": (5196, 171743, 8189, None), "flickr": (7575, 239738, 12047, None),
+    "inj_cora": (2708, 5574, 1433, 138), "tolokers": (11758, 519000, 10, 2566),
+    "amazon_fraud": (10224, 175608, 25, 693), "bitcoin_alpha": (3783, 14124, 7, 83),
+    "enron_bond": (13533, 176987, 18, 5), "gen_1000": (1000, 2468, 64, 20),
+}  # fmt: skip
 UNLABELED = {"amazon_fraud": 2295, "bitcoin_alpha": 3569}
 
 
@@ -69,8 +62,7 @@ def test_every_graph_of_the_sources_is_listed_with_what_a_reader_needs(data_dir:
     }  # fmt: skip
     assert {record["kind"] for record in records.values()} == {"organic", "to inject", "injected"}
     for record in records.values():
-        assert record["citation"]
-        assert record["source"].startswith("https://")
+        assert record["citation"] and record["source"].startswith("https://")
         assert (record["path"] is None) is not record["present"]
 
 
@@ -82,23 +74,17 @@ def test_names_and_aliases_ignore_case(name: str, expected: str) -> None:
     assert get_entry(name).name == expected
 
 
-def test_an_unknown_name_gets_a_suggestion() -> None:
-    with pytest.raises(
-        ValueError, match=r"no graph 'blogcatalogue' in the catalog \(amazon, .*did you mean blogcatalog\?$"
-    ):
-        find("blogcatalogue")
-
-
-def test_a_graph_without_a_local_copy_says_how_to_get_one() -> None:
-    with pytest.raises(ValueError, match="no local copy of 'disney'; run `hopsight data fetch disney`"):
-        find("Disney")
-    with pytest.raises(ValueError, match=r"no local copy of 'tolokers'; convert https://.*npz to tolokers\.mat"):
-        find("tolokers")
+@pytest.mark.parametrize(("name", "message"), [
+    ("blogcatalogue", r"no graph 'blogcatalogue' in the catalog \(amazon, .*did you mean blogcatalog\?$"),
+    ("Disney", "no local copy of 'disney'; run `hopsight data fetch disney`"),
+    ("tolokers", r"no local copy of 'tolokers'; convert https://.*npz to tolokers\.mat"),
+])  # fmt: skip
+def test_a_graph_that_is_unknown_or_has_no_local_copy_is_refused_with_what_to_do(name: str, message: str) -> None:
+    refuses(message, find, name)
 
 
 def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="data_dir must be a folder"):
-        find("disney", tmp_path / "nowhere")
+    refuses("data_dir must be a folder", find, "disney", tmp_path / "nowhere")
 
 
 def test_folders_are_tried_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data_dir: Path) -> None:
@@ -107,8 +93,7 @@ def test_folders_are_tried_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         folder.mkdir()
         shutil.copy(data_dir / "Disney.mat", folder / "Disney.mat")
     monkeypatch.setenv("HOPSIGHT_DATA", str(of_environment))
-    assert find("disney", named) == named / "Disney.mat"
-    assert find("disney") == of_environment / "Disney.mat"
+    assert find("disney", named) == named / "Disney.mat" and find("disney") == of_environment / "Disney.mat"
     assert find("disney", data_dir=cache) == cache / "Disney.mat"
     monkeypatch.delenv("HOPSIGHT_DATA")
     assert find("disney") == cache / "Disney.mat"
@@ -120,24 +105,20 @@ def test_another_file_under_the_same_name_is_used_with_a_notice(tmp_path: Path) 
     notices: list[str] = []
     assert find("disney", tmp_path, notices=notices) == tmp_path / "disney.MAT"
     assert notices == [f"{tmp_path / 'disney.MAT'} is used although it is not the published file of 'disney'."]
-    assert load("disney", data_dir=tmp_path, notices=notices).n_nodes == 3
-    assert len(notices) >= 2
+    assert load("disney", data_dir=tmp_path, notices=notices).n_nodes == 3 and len(notices) >= 2
 
 
 def test_a_converted_copy_comes_first_and_needs_no_checksum(tmp_path: Path) -> None:
     (tmp_path / "inj_cora.pt.zip").write_bytes(b"")
     (tmp_path / "inj_cora.mat").write_bytes(b"")
     notices: list[str] = []
-    assert find("inj_cora", tmp_path, notices=notices).name == "inj_cora.mat"
-    assert notices == []
+    assert find("inj_cora", tmp_path, notices=notices).name == "inj_cora.mat" and notices == []
 
 
 def test_addresses_are_pinned_and_every_file_name_is_used_once() -> None:
     for entry in ENTRIES:
-        assert len(entry.commit) == 40
-        assert entry.address().startswith("https://raw.githubusercontent.com/")
-        assert len(entry.sha256) in (0, 64)
-        assert len(entry.git_blob) in (0, 40)
+        assert len(entry.commit) == 40 and entry.address().startswith("https://raw.githubusercontent.com/")
+        assert len(entry.sha256) in (0, 64) and len(entry.git_blob) in (0, 40)
         assert entry.can_be_fetched or entry.file_name == f"{entry.name}.mat"
     assert len({entry.file_name.lower() for entry in ENTRIES}) == len(ENTRIES) == 19
     assert sum(entry.can_be_fetched for entry in ENTRIES) == 14
@@ -148,24 +129,17 @@ def test_the_real_files_carry_the_published_checksums(data_dir: Path) -> None:
     assert [entry.checksum_of(data_dir / entry.file_name) for entry in at_hand] == [entry.checksum for entry in at_hand]
 
 
-CONTENT = bytes(range(256)) * 4000  # 1 MB: enough for several chunks and a cut in the middle
+CONTENT = bytes(range(256)) * 4000  # 1 MB: enough for several chunks
 ENTRY = Entry(
-    name="toy",
-    kind="organic",
-    size=Size(2, 1, 1, 0),
-    repository="somebody/somewhere",
-    commit="abc",
-    path="folder/Toy.mat",
-    sha256=hashlib.sha256(CONTENT).hexdigest(),
-    citation="nobody",
-)
+    name="toy", kind="organic", size=Size(2, 1, 1, 0), repository="somebody/somewhere", commit="abc",
+    path="folder/Toy.mat", sha256=hashlib.sha256(CONTENT).hexdigest(), citation="nobody",
+)  # fmt: skip
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Serves CONTENT at the path of ENTRY; half-way, ``/cut/…`` stops, ``/together/…`` waits for a second one."""
+    """Serves CONTENT at the path of ENTRY."""
 
     requests: ClassVar[Counter[str]] = Counter()
-    together: ClassVar[threading.Barrier]
 
     def do_GET(self) -> None:
         """Answer one request."""
@@ -176,13 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Length", str(len(CONTENT)))
         self.end_headers()
-        half = len(CONTENT) // 2
-        self.wfile.write(CONTENT[:half])
-        if self.path.startswith("/cut/"):
-            return
-        if self.path.startswith("/together/"):
-            self.together.wait(timeout=60)
-        self.wfile.write(CONTENT[half:])
+        self.wfile.write(CONTENT)
 
     def log_message(self, *_: object) -> None:
         """Stay quiet."""
@@ -190,7 +158,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    """Start a server and return its address."""
     _Handler.requests.clear()
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     thread = threading.Thread(target=httpd.serve_forever, args=(0.01,))
@@ -208,10 +175,8 @@ def _files(folder: Path) -> list[str]:
 def test_a_file_is_downloaded_once_and_then_read_from_the_cache(server: str, tmp_path: Path) -> None:
     first = fetch(ENTRY, base_url=server, cache_dir=tmp_path)
     second = fetch(ENTRY, base_url=server, cache_dir=tmp_path)
-    assert first == second == tmp_path / "Toy.mat"
-    assert first.read_bytes() == CONTENT
-    assert sum(_Handler.requests.values()) == 1
-    assert _files(tmp_path) == ["Toy.mat"]
+    assert first == second == tmp_path / "Toy.mat" and first.read_bytes() == CONTENT
+    assert sum(_Handler.requests.values()) == 1 and _files(tmp_path) == ["Toy.mat"]
 
 
 def test_a_git_blob_id_is_a_checksum_too(server: str, tmp_path: Path) -> None:
@@ -231,8 +196,7 @@ def test_a_wrong_checksum_is_an_error_and_nothing_is_kept(server: str, tmp_path:
 def test_a_server_that_cannot_be_reached(server: str, tmp_path: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as closed:
         port = closed.server_port
-    with pytest.raises(ValueError, match="the server cannot be reached"):
-        fetch(ENTRY, base_url=f"http://127.0.0.1:{port}", cache_dir=tmp_path)
+    refuses("the server cannot be reached", fetch, ENTRY, base_url=f"http://127.0.0.1:{port}", cache_dir=tmp_path)
     assert _files(tmp_path) == []
 
 
@@ -242,18 +206,12 @@ def test_a_graph_without_a_checksum_is_not_fetched(server: str, tmp_path: Path) 
     assert sum(_Handler.requests.values()) == 0
 
 
-def _fetch_in_process(base_url: str, folder: str) -> bytes:
-    return fetch(ENTRY, base_url=base_url, cache_dir=folder).read_bytes()
-
-
 def test_a_name_of_the_catalog_is_enough(monkeypatch: pytest.MonkeyPatch, server: str, tmp_path: Path) -> None:
     monkeypatch.setitem(catalog._BY_ALIAS, "toy", ENTRY)
     monkeypatch.setattr(catalog, "cache_folder", lambda: tmp_path)
     monkeypatch.delenv("HOPSIGHT_DATA", raising=False)
-    with pytest.raises(ValueError, match="hopsight data fetch toy"):
-        catalog.find("Toy")
+    refuses("hopsight data fetch toy", catalog.find, "Toy")
     fetched = fetch("TOY", base_url=server)
     assert catalog.find("Toy") == fetched
     fetched.write_bytes(CONTENT[:10])  # damaged since: as good as none
-    with pytest.raises(ValueError, match="hopsight data fetch toy"):
-        catalog.find("Toy")
+    refuses("hopsight data fetch toy", catalog.find, "Toy")

@@ -1,7 +1,5 @@
 """Labels, probabilities and confidence, by hand and as PyGOD computes them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +15,7 @@ from hopsight.baselines.lof import LOF
 from hopsight.datasets import make_graph
 from hopsight.detectors.predict import answer, confidence, probability, threshold
 from hopsight.detectors.storage import load_detector
-from toys import quick
+from toys import quick, refuses
 
 SCORES = np.arange(1.0, 11.0)
 
@@ -25,20 +23,13 @@ SCORES = np.arange(1.0, 11.0)
 def fitted(scores: np.ndarray, contamination: float | str = 0.2) -> SimpleNamespace:
     limit = threshold(scores, contamination)
     return SimpleNamespace(
-        decision_score_=scores,
-        threshold_=limit,
-        label_=(scores > limit).astype(np.int64),
-        contamination=contamination,
+        decision_score_=scores, threshold_=limit, label_=(scores > limit).astype(np.int64), contamination=contamination
     )
 
 
-def test_threshold_leaves_the_share_above_it() -> None:
+def test_the_threshold_leaves_the_share_above_it_and_of_equal_scores_all_or_none(rng: np.random.Generator) -> None:
     assert threshold(SCORES, 0.2) == pytest.approx(8.2)  # between the 8th and 9th of ten
-    assert (threshold(SCORES, 0.5) < SCORES).sum() == 5
-    assert threshold(np.full(4, 3.0), 0.1) == 3.0
-
-
-def test_of_equal_scores_all_are_flagged_or_none(rng: np.random.Generator) -> None:
+    assert (threshold(SCORES, 0.5) < SCORES).sum() == 5 and threshold(np.full(4, 3.0), 0.1) == 3.0
     scores = np.append(rng.exponential(size=500), np.full(6, 20.0))
     assert (scores > threshold(scores, "auto"))[-6:].all()
 
@@ -56,25 +47,17 @@ def test_false_alarms_are_as_few_as_promised(share: float, rng: np.random.Genera
 
 @pytest.mark.parametrize("bad", [-0.1, 0.6, float("nan"), "automatic", True])
 def test_bad_contamination_is_refused(bad: Any) -> None:
-    with pytest.raises(ValueError, match="contamination must be"):
-        threshold(SCORES, bad)
+    refuses("contamination must be", threshold, SCORES, bad)
 
 
-def test_linear_probability_by_hand() -> None:
+def test_probabilities_by_hand() -> None:
     assert probability(np.array([0.0, 1.0, 5.5, 10.0, 12.0]), SCORES, "linear").tolist() == [0.0, 0.0, 0.5, 1.0, 1.0]
-    assert probability(SCORES, np.ones(3), "linear").tolist() == [0.0] * 10  # all scores are equal
-
-
-def test_unified_probability_by_hand() -> None:
     mean, deviation = 5.5, np.sqrt(82.5 / 9)
     values = np.array([0.0, mean, mean + deviation, mean + 2 * deviation])
     np.testing.assert_allclose(probability(values, SCORES, "unify"), [0.0, 0.0, 0.682689, 0.954500], atol=1e-6)
-    assert probability(SCORES, np.ones(3), "unify").tolist() == [0.0] * 10
-
-
-def test_unknown_probability_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"prob_method must be one of linear, unify, got 'linea'; did you"):
-        probability(SCORES, SCORES, "linea")
+    for method in ("linear", "unify"):
+        assert probability(SCORES, np.ones(3), method).tolist() == [0.0] * 10  # all scores are equal
+    refuses(r"prob_method must be one of linear, unify, got 'linea'; did you", probability, SCORES, SCORES, "linea")
 
 
 def test_confidence_by_hand() -> None:
@@ -99,8 +82,7 @@ def test_results_come_alone_or_as_a_tuple_in_order() -> None:
     labels, scores, chances, sure = answer(model, SCORES, return_score=True, return_prob=True, return_conf=True)
     assert labels.dtype == np.int64 and scores is SCORES
     assert chances[-1] == 1.0 and sure.shape == (10,)
-    with pytest.raises(ValueError, match="predict has nothing to return"):
-        answer(model, SCORES, return_pred=False)
+    refuses("predict has nothing to return", answer, model, SCORES, return_pred=False)
 
 
 @pytest.mark.filterwarnings("ignore:__array_wrap__:DeprecationWarning")  # PyGOD's own
@@ -115,7 +97,7 @@ def test_everything_as_pygod_computes_it(rng: np.random.Generator, contamination
         def process_graph(self, data: object) -> None:
             """Do nothing."""
 
-        def fit(self, data: torch.Tensor, label: object = None) -> Given:
+        def fit(self, data: torch.Tensor, label: object = None) -> "Given":
             """Take the scores as they are."""
             self.decision_score_ = data
             self._process_decision_score()
@@ -172,8 +154,7 @@ def test_a_script_written_for_pygod_runs() -> None:
             data=test_data, return_pred=False, return_prob=True, prob_method=method, return_conf=True
         )
         assert prob.shape == conf.shape == (test_data.y.shape[0],)
-    with pytest.raises(ValueError, match="prob_method"):
-        detector.predict(test_data, return_prob=True, prob_method="something")
+    refuses("prob_method", detector.predict, test_data, return_prob=True, prob_method="something")
     assert len(detector.predict(test_data, None, True, True, True, "unify", True)) == 4  # flags in PyGOD's order
     pred, emb = detector.predict(test_data, return_emb=True)
     assert emb.shape == (test_data.y.shape[0], 64) and np.array_equal(pred, detector.predict(test_data))
@@ -205,7 +186,5 @@ def test_embeddings_come_last_and_only_from_detectors_that_have_them(tmp_path: P
     model.save(tmp_path)
     loaded = load_detector(tmp_path)
     np.testing.assert_array_equal(loaded.embed(graph), alone)
-    with pytest.raises(ValueError, match="a loaded DOMINANT has no training graph"):
-        loaded.predict(return_emb=True)
-    with pytest.raises(ValueError, match="LOF has no representation of nodes"):
-        LOF().fit(graph).predict(return_emb=True)
+    refuses("a loaded DOMINANT has no training graph", loaded.predict, return_emb=True)
+    refuses("LOF has no representation of nodes", LOF().fit(graph).predict, return_emb=True)

@@ -1,22 +1,12 @@
 """Tails: quantiles by hand, SciPy's generalized Pareto, atoms, noise of many shapes, and Benjamini-Hochberg."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from scipy.stats import expon, false_discovery_control, genpareto
 
-from hopsight.detectors.tails import (
-    LARGEST,
-    Ordered,
-    ScoreTail,
-    Tail,
-    fit_tail,
-    flag_limit,
-    group_limit,
-)
+from hopsight.detectors.tails import LARGEST, Ordered, ScoreTail, Tail, fit_tail, flag_limit, group_limit
 
 
 def test_the_cautious_tail_by_hand() -> None:
@@ -101,13 +91,11 @@ def test_how_high_the_top_is_does_not_move_the_tail(rng: np.random.Generator) ->
 
 
 NOISE: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
-    "normal": lambda rng, n: rng.normal(size=n),
-    "uniform": lambda rng, n: rng.random(n),
-    "exponential": lambda rng, n: rng.exponential(size=n),
-    "lognormal": lambda rng, n: rng.lognormal(sigma=0.5, size=n),
+    "normal": lambda rng, n: rng.normal(size=n), "uniform": lambda rng, n: rng.random(n),
+    "exponential": lambda rng, n: rng.exponential(size=n), "lognormal": lambda rng, n: rng.lognormal(sigma=0.5, size=n),
     "t": lambda rng, n: np.abs(rng.standard_t(5, size=n)),
     "tied": lambda rng, n: np.where(rng.random(n) < 0.6, 0.0, rng.exponential(size=n)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("n", [30, 100, 1000])
@@ -149,5 +137,4 @@ def test_strengths_are_flagged_only_if_they_are_rare_by_what_they_say(rng: np.ra
 def test_nothing_is_flagged_among_few_or_equal_scores(values: list[float]) -> None:
     scores = np.array(values)
     assert not (scores > flag_limit(Ordered(scores), 0.1)).any()
-    assert not (scores > group_limit(Ordered(scores), 0.1)).any()
-    assert ScoreTail.fit(Ordered(scores)) is None
+    assert not (scores > group_limit(Ordered(scores), 0.1)).any() and ScoreTail.fit(Ordered(scores)) is None

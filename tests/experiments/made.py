@@ -1,7 +1,5 @@
 """Rows as a finished suite of the paper leaves them; nothing is fitted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from benchmark.made import made_rows

@@ -1,8 +1,5 @@
 """The comparison on equal terms: its plan, its views, its trivial scores, its resampling and its raw results."""
 
-from __future__ import annotations
-
-import csv
 import json
 import pickle
 import zlib
@@ -19,6 +16,7 @@ from fair.trivial import DistanceFromMean, NoModel
 from fair.work import bootstrap, execute
 from hopsight import AttributedGraph, CrossHCM, make_graph
 from hopsight.metrics import roc_auc
+from run_tables import rows_of
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +43,7 @@ def test_every_detector_sees_the_same_graphs_injections_seeds_and_views(cells):
 def test_the_first_repetition_of_everything_quick_comes_before_the_second(cells):
     fixed = [one for one in cells if one["experiment"] == "comparison" and one["view"] == "20"]
     seeds = [one["seed"] for one in fixed if one["detector"] == "cross_hcm"]
-    assert seeds == sorted(seeds)
-    assert len({key(one) for one in cells}) == len(cells)
+    assert seeds == sorted(seeds) and len({key(one) for one in cells}) == len(cells)
 
 
 def test_draws_are_the_measures_of_resampled_nodes():
@@ -75,11 +72,9 @@ def test_draws_pair_up_across_detectors_but_not_across_injections():
 
 def test_views_are_raw_standardized_or_projected():
     graph = make_graph(100, n_attributes=30, seed=0)
-    assert viewed(graph, "raw") is graph
-    assert viewed(graph, "20").n_attributes == 20
+    assert viewed(graph, "raw") is graph and viewed(graph, "20").n_attributes == 20
     columns = np.asarray(viewed(graph, "256").attributes)
-    assert columns.shape == (100, 30)
-    assert np.allclose(columns.std(axis=0), 1.0)
+    assert columns.shape == (100, 30) and np.allclose(columns.std(axis=0), 1.0)
 
 
 def test_distance_from_the_mean_by_hand():
@@ -112,8 +107,7 @@ def test_a_cell_is_run_and_packed(tmp_path):
     journal.write_text("\n".join(map(json.dumps, lines)) + '\n{"cell": {"cut sho', encoding="utf-8")
     assert len(compare.read([journal])) == 2
     pack([journal], tmp_path / "raw")
-    with (tmp_path / "raw" / "cells.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = rows_of(tmp_path / "raw" / "cells.csv")
     assert [(row["detector"], row["status"], row["draws"]) for row in rows] == [
         ("degree", "ok", "0"),
         ("paper.pygod:GUIDE", "time limit", ""),
@@ -125,8 +119,7 @@ def test_a_cell_is_run_and_packed(tmp_path):
     again = {"cell": late, "status": "ok", "reason": "", "wall": 9.0} | record
     journal.write_text("\n".join(map(json.dumps, [{"run": {"commit": "def"}}, again])), encoding="utf-8")
     pack([journal], tmp_path / "raw")
-    with (tmp_path / "raw" / "cells.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = rows_of(tmp_path / "raw" / "cells.csv")
     assert [(row["detector"], row["status"], row["run"], row["draws"]) for row in rows] == [
         ("degree", "ok", "0", "0"),
         ("paper.pygod:GUIDE", "ok", "1", "1"),

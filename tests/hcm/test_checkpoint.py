@@ -1,7 +1,5 @@
 """Checkpoints: an interrupted fit ends as if nothing had happened; a checkpoint of another fit is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -16,7 +14,7 @@ from hopsight.hcm import checkpoint, cross_hcm
 from hopsight.hcm import train as training
 from hopsight.hcm.checkpoint import Checkpoint
 from hopsight.hcm.posterior import EdgePosterior
-from toys import quick, two_groups
+from toys import quick, refuses, two_groups
 
 BOTH = pytest.mark.parametrize("name", ["hcm", "cross_hcm"])
 
@@ -25,15 +23,20 @@ class InterruptedFitError(Exception):
     """Stands for Ctrl-C, or the power going off."""
 
 
+@pytest.fixture
+def saved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
+    monkeypatch.setattr(checkpoint, "PATIENCE", 0)
+
+
 @BOTH
+@pytest.mark.usefixtures("saved_at_once")
 @pytest.mark.parametrize("optimizer", ["adam", "psgld"])
 @pytest.mark.parametrize("moment", [1, 13])
 def test_an_interrupted_fit_resumes_to_the_same_result(
     name: str, optimizer: str, moment: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bit for bit: scores, losses and samples, wherever it stopped and though pairs were drawn in blocks."""
-    monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
-    monkeypatch.setattr(checkpoint, "PATIENCE", 0)
     monkeypatch.setattr(training, "PAIRS_IN_MEMORY", 1)
     graph = two_groups(0)
     settings: dict[str, Any] = {"optimizer": optimizer, "dropout": 0.2}
@@ -75,13 +78,12 @@ def test_what_was_prepared_before_the_first_epoch_is_not_prepared_again(
 
 
 @BOTH
+@pytest.mark.usefixtures("saved_at_once")
 @pytest.mark.parametrize("moment", [0, 7])
 def test_a_fit_that_stops_while_judging_resumes_there(
     name: str, moment: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither training nor the samples that have judged are repeated, and every value is the same to the bit."""
-    monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
-    monkeypatch.setattr(checkpoint, "PATIENCE", 0)
     graph, state = two_groups(0), tmp_path / "state"
     whole, stopped, again = (quick(name, dropout=0.2, dropout_at_prediction=True) for _ in range(3))
     whole.fit(graph)
@@ -110,8 +112,9 @@ def test_a_checkpoint_of_something_else_is_refused(name: str, tmp_path: Path) ->
     quick(name).fit(graph, checkpoint=state)
     kept = state.read_bytes()
     for model, other in ((quick(name, seed=1), graph), (quick(name), two_groups(1)), (quick(name, lr=0.02), graph)):
-        with pytest.raises(ValueError, match="belongs to another graph or other parameters; run again with those"):
-            model.fit(other, checkpoint=state)
+        refuses(
+            "belongs to another graph or other parameters; run again with those", model.fit, other, checkpoint=state
+        )
     assert state.read_bytes() == kept  # whoever owns it can still resume
 
 
@@ -121,16 +124,12 @@ def test_a_damaged_checkpoint_is_refused_and_kept_aside(name: str, tmp_path: Pat
     graph, state, aside = two_groups(0), tmp_path / "state", tmp_path / "state-damaged"
     quick(name).fit(graph, checkpoint=state)
     kept = state.read_bytes()
-    flipped = [
-        kept[:place] + bytes([kept[place] ^ 1]) + kept[place + 1 :]
-        for place in (0, 40, 200, len(kept) // 2, len(kept) - 1)
-    ]
+    places = (0, 40, 200, len(kept) // 2, len(kept) - 1)
+    flipped = [kept[:place] + bytes([kept[place] ^ 1]) + kept[place + 1 :] for place in places]
+    told = r"which is damaged .* and is now called state-damaged: run again without resume=True"
     for damaged in (*flipped, kept[:100], kept[:-100], b"", b"x" * 50):
         state.write_bytes(damaged)
-        with pytest.raises(
-            ValueError, match=r"which is damaged .* and is now called state-damaged: run again without resume=True"
-        ):
-            quick(name).fit(graph, checkpoint=state)
+        refuses(told, quick(name).fit, graph, checkpoint=state)
         assert not state.exists() and aside.read_bytes() == damaged
 
 
@@ -143,11 +142,9 @@ def test_a_state_that_does_not_fit_is_one_sentence_too(tmp_path: Path) -> None:
     ours.prepare("pool", pool)
     for tensors in ({}, {"0.weights": torch.zeros(3)}):
         ours.save(tensors, {"epoch": 2, "pairs": None})
-        with pytest.raises(ValueError, match="cannot resume from state, which is damaged"):
-            quick("hcm").fit(graph, checkpoint=state)
+        refuses("cannot resume from state, which is damaged", quick("hcm").fit, graph, checkpoint=state)
 
 
 def test_a_pipe_is_no_checkpoint(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "state")
-    with pytest.raises(ValueError, match="not a file but a folder, pipe or device"):
-        Checkpoint(tmp_path / "state", "key").load()
+    refuses("not a file but a folder, pipe or device", Checkpoint(tmp_path / "state", "key").load)

@@ -1,7 +1,5 @@
 """Attributes derived from the edges: networks do not see them, and they are derived again without absent edges."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

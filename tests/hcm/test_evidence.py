@@ -1,7 +1,5 @@
 """Baselines and evidence: every kind by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -11,29 +9,9 @@ from sklearn.linear_model import Ridge
 
 from hopsight.detectors.tails import Tail
 from hopsight.graph import AttributedGraph
+from hopsight.hcm import evidence as module
 from hopsight.hcm.cross_hcm import CrossHCM
-from hopsight.hcm.evidence import (
-    DEFAULT_EVIDENCE,
-    KINDS,
-    PENALTIES,
-    AttributeBaseline,
-    EdgeBaseline,
-    EdgeFeatures,
-    NodeBaseline,
-    NodeFeatures,
-    activity,
-    combine,
-    degree_line,
-    fit_mean_baseline,
-    fit_ridges,
-    lockstep,
-    mean_z,
-    misfit,
-    outlier,
-    raw_evidence,
-    ring,
-    strengths,
-)
+from hopsight.hcm.evidence import DEFAULT_EVIDENCE, KINDS, AttributeBaseline, EdgeBaseline, NodeBaseline, strengths
 
 
 def node_means(rng: np.random.Generator, between: float, within: float, n: int = 20_000) -> tuple[np.ndarray, ...]:
@@ -45,36 +23,33 @@ def node_means(rng: np.random.Generator, between: float, within: float, n: int =
 @pytest.mark.parametrize(("between", "within"), [(0.5, 2.0), (0.0, 4.0), (1.0, 0.0)])
 def test_between_and_within_are_found(between: float, within: float, rng: np.random.Generator) -> None:
     """Trimming the largest 2% of squared normal deviates lowers a variance by about a tenth."""
-    center, a, b = fit_mean_baseline(*node_means(rng, between, within))
+    center, a, b = module.fit_mean_baseline(*node_means(rng, between, within))
     assert center == pytest.approx(3.0, abs=0.05)
     assert a == pytest.approx(0.9 * between, abs=0.08) and b == pytest.approx(0.9 * within, abs=0.3)
 
 
 def test_a_few_anomalies_do_not_move_the_baseline(rng: np.random.Generator) -> None:
     means, degrees = node_means(rng, 0.5, 2.0)
-    clean = fit_mean_baseline(means, degrees)
+    clean = module.fit_mean_baseline(means, degrees)
     means[:100] += 50.0
-    np.testing.assert_allclose(fit_mean_baseline(means, degrees), clean, atol=0.15)
-    assert mean_z(means, degrees, clean)[:100].min() > 20
+    np.testing.assert_allclose(module.fit_mean_baseline(means, degrees), clean, atol=0.15)
+    assert module.mean_z(means, degrees, clean)[:100].min() > 20
 
 
 def test_standard_errors_by_hand() -> None:
-    z = mean_z(np.array([5.0, 5.0, np.nan]), np.array([4, 1, 0]), np.array([1.0, 3.0, 4.0]))
-    np.testing.assert_allclose(z, [4.0 / np.sqrt(3.0 / (7 / 3) + 1.0), 4.0 / np.sqrt(3.0 / (4 / 3) + 4.0), np.nan])
-
-
-def test_evidence_adds_up_over_edges() -> None:
     """The same mean over a hundred times as many edges is ten times as sharp where nodes do not differ."""
-    hub, other = mean_z(np.array([2.0, 2.0]), np.array([400, 4]), np.array([1.0, 0.0, 1.0]))
+    z = module.mean_z(np.array([5.0, 5.0, np.nan]), np.array([4, 1, 0]), np.array([1.0, 3.0, 4.0]))
+    np.testing.assert_allclose(z, [4.0 / np.sqrt(3.0 / (7 / 3) + 1.0), 4.0 / np.sqrt(3.0 / (4 / 3) + 4.0), np.nan])
+    hub, other = module.mean_z(np.array([2.0, 2.0]), np.array([400, 4]), np.array([1.0, 0.0, 1.0]))
     assert hub == pytest.approx(10.0 * other)
 
 
 def test_the_line_by_hand() -> None:
     """Three nodes are three groups; slopes 1, 1 and 1 between them, and node 3 without edges counts for nothing."""
     degrees = np.array([1, 7, 49, 0])
-    np.testing.assert_allclose(degree_line(np.log(np.array([2, 14, 98, 1])), degrees), [np.log(2.0), 1.0])
-    assert degree_line(np.array([4.0, 6.0, 5.0]), np.array([3, 3, 3])).tolist() == [5.0, 0.0]
-    assert degree_line(np.array([4.0, 1.0]), np.array([3, 0])).tolist() == [0.0, 0.0]
+    np.testing.assert_allclose(module.degree_line(np.log(np.array([2, 14, 98, 1])), degrees), [np.log(2.0), 1.0])
+    assert module.degree_line(np.array([4.0, 6.0, 5.0]), np.array([3, 3, 3])).tolist() == [5.0, 0.0]
+    assert module.degree_line(np.array([4.0, 1.0]), np.array([3, 0])).tolist() == [0.0, 0.0]
 
 
 def test_ridges_are_those_of_scikit_learn(rng: np.random.Generator) -> None:
@@ -86,7 +61,7 @@ def test_ridges_are_those_of_scikit_learn(rng: np.random.Generator) -> None:
     spread = columns.std(axis=0)
     standard = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     errors, predictions = [], []
-    for penalty in PENALTIES:
+    for penalty in module.PENALTIES:
         predicted = np.empty(300)
         for fold in range(5):
             mine = folds == fold
@@ -94,7 +69,7 @@ def test_ridges_are_those_of_scikit_learn(rng: np.random.Generator) -> None:
         errors.append(((predicted - wanted) ** 2).mean())
         predictions.append(predicted)
     best = predictions[int(np.argmin(errors))]
-    usual = AttributeBaseline(columns.mean(axis=0), fit_ridges(columns, wanted, folds, 5))
+    usual = AttributeBaseline(columns.mean(axis=0), module.fit_ridges(columns, wanted, folds, 5))
     degrees = np.expm1(wanted - wanted.min()).round().astype(np.int64)
     found = np.log1p(degrees) - usual.residual(columns, degrees, folds)
     np.testing.assert_allclose(found, best + np.median(wanted - best), rtol=1e-8)
@@ -133,7 +108,7 @@ def test_a_part_of_the_edges_is_the_level_of_its_graph_and_hubs_keep_their_share
     assert usual.at_level_of(columns[:0], degrees[:0], folds[:0]).times == 1.0
 
 
-def test_residuals_by_hand() -> None:
+def test_residuals_and_deviation_by_hand() -> None:
     """Nobody has less than no edges, and 9 edges vary more than 99: by √(1.1 / 1.01) on a logarithmic scale."""
     none = AttributeBaseline(np.zeros(1), np.array([[0.0, -1.0]]))
     assert none.residual(np.zeros((1, 1)), np.array([0]), np.array([0])).tolist() == [0.0]
@@ -143,23 +118,20 @@ def test_residuals_by_hand() -> None:
     assert many.expected(columns, fold) == pytest.approx(99.0) and tenth.expected(columns, fold) == pytest.approx(9.0)
     assert many.residual(columns, np.array([999]), fold) == pytest.approx(np.log(10.0))
     assert tenth.residual(columns, np.array([99]), fold) == pytest.approx(np.log(10.0) * np.sqrt(1.01 / 1.1))
-
-
-def test_deviation_by_hand() -> None:
     usual = AttributeBaseline(np.array([1.0, 1.0]), np.zeros((5, 3)))
     np.testing.assert_allclose(usual.deviation(np.array([[1.0, 1.0], [4.0, 5.0]])), [0.0, 5.0 / np.sqrt(2.0)])
 
 
 @pytest.fixture
-def features(rng: np.random.Generator) -> EdgeFeatures:
-    return EdgeFeatures(rng.uniform(1, 4, 2_001), rng.exponential(size=2_001), rng.random(2_001))
+def features(rng: np.random.Generator) -> module.EdgeFeatures:
+    return module.EdgeFeatures(rng.uniform(1, 4, 2_001), rng.exponential(size=2_001), rng.random(2_001))
 
 
-def one(hop: float, surprise: float, dissimilarity: float) -> EdgeFeatures:
-    return EdgeFeatures(*(np.array([value]) for value in (hop, surprise, dissimilarity)))
+def one(hop: float, surprise: float, dissimilarity: float) -> module.EdgeFeatures:
+    return module.EdgeFeatures(*(np.array([value]) for value in (hop, surprise, dissimilarity)))
 
 
-def test_the_middle_edge_by_hand(features: EdgeFeatures) -> None:
+def test_the_middle_edge_by_hand(features: module.EdgeFeatures) -> None:
     """Rank ½: ½² of the strangeness, ½⁴ of the alikeness."""
     usual = EdgeBaseline.fit(features)
     middle = one(2.0, float(np.median(features.surprise)), float(np.median(features.dissimilarity)))
@@ -167,7 +139,7 @@ def test_the_middle_edge_by_hand(features: EdgeFeatures) -> None:
     np.testing.assert_allclose(usual.alikeness(middle), 1 / 16, atol=1e-3)
 
 
-def test_scores_are_tails_of_both_features_together(features: EdgeFeatures) -> None:
+def test_scores_are_tails_of_both_features_together(features: module.EdgeFeatures) -> None:
     """Both features are centered on the median and divided by their distance to the quantile .8."""
     usual = EdgeBaseline.fit(features)
     both = np.zeros(2_001)
@@ -180,7 +152,7 @@ def test_scores_are_tails_of_both_features_together(features: EdgeFeatures) -> N
 
 def test_node_means_and_triangles_by_hand() -> None:
     edges = np.array([[0, 0, 1], [1, 2, 2]])
-    features = EdgeFeatures(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0]), np.array([0.2, 0.4, 0.9]))
+    features = module.EdgeFeatures(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0]), np.array([0.2, 0.4, 0.9]))
     usual = EdgeBaseline.fit(features)
     expected = [[1.5, 2.0, 2.5, np.nan], [0.3, 0.55, 0.65, np.nan]]
     np.testing.assert_allclose(usual.node_means(edges, features, 4), expected)
@@ -190,7 +162,7 @@ def test_node_means_and_triangles_by_hand() -> None:
 
 def test_an_edge_counts_by_its_absolute_weight() -> None:
     edges = np.array([[0, 0, 3], [1, 2, 4]])
-    features = EdgeFeatures(np.array([1.0, 2.0, 5.0]), np.array([0.0, 1.0, 5.0]), np.array([0.2, 0.4, 5.0]))
+    features = module.EdgeFeatures(np.array([1.0, 2.0, 5.0]), np.array([0.0, 1.0, 5.0]), np.array([0.2, 0.4, 5.0]))
     usual = EdgeBaseline.fit(features)
     means = usual.node_means(edges, features, 5, np.array([3.0, -1.0, 0.0]))
     np.testing.assert_allclose(means[:, 0], [1.25, 0.25])
@@ -199,57 +171,52 @@ def test_an_edge_counts_by_its_absolute_weight() -> None:
     np.testing.assert_allclose(same, usual.node_means(edges, features, 5))
 
 
-BY_HAND = NodeFeatures(
-    degrees=np.array([4, 1, 0]),
-    edge_means=np.array([[2.0, 1.0, np.nan], [0.9, 0.5, np.nan]]),
-    strangers=np.array([8.0, 0.0, 0.0]),
-    lookalikes=np.array([2.0, 0.5, 0.0]),
-    deviation=np.array([1.0, 2.0, 7.0]),
+BY_HAND = module.NodeFeatures(
+    degrees=np.array([4, 1, 0]), edge_means=np.array([[2.0, 1.0, np.nan], [0.9, 0.5, np.nan]]),
+    strangers=np.array([8.0, 0.0, 0.0]), lookalikes=np.array([2.0, 0.5, 0.0]), deviation=np.array([1.0, 2.0, 7.0]),
     residual=np.array([-0.5, 0.25, -3.0]),
-)
+)  # fmt: skip
 LAWS = NodeBaseline(
-    means=np.array([[1.0, 0.0, 4.0], [0.5, 0.04 * 7 / 3, 0.0]]),
-    lines=np.array([[0.5, 1.0], [0.25, 0.0]]),
-    tails=np.zeros((5, 5)),
-    counts=np.ones(5),
-)
+    means=np.array([[1.0, 0.0, 4.0], [0.5, 0.04 * 7 / 3, 0.0]]), lines=np.array([[0.5, 1.0], [0.25, 0.0]]),
+    tails=np.zeros((5, 5)), counts=np.ones(5),
+)  # fmt: skip
 
 
-def ordinary(rng: np.random.Generator, n: int = 2_000) -> NodeFeatures:
+def ordinary(rng: np.random.Generator, n: int = 2_000) -> module.NodeFeatures:
     degrees = rng.integers(1, 30, n)
     means = np.array([2.0, 0.5])[:, None] + rng.standard_normal((2, n)) / np.sqrt(degrees)
-    return NodeFeatures(
-        degrees,
-        means,
-        rng.exponential(size=n) * degrees / 20,
-        rng.exponential(size=n) * degrees / 20,
-        1.0 + 0.1 * rng.standard_normal(n),
-        0.3 * rng.standard_normal(n),
-    )
+    return module.NodeFeatures(
+        degrees, means, rng.exponential(size=n) * degrees / 20, rng.exponential(size=n) * degrees / 20,
+        1.0 + 0.1 * rng.standard_normal(n), 0.3 * rng.standard_normal(n),
+    )  # fmt: skip
 
 
-def test_misfit_by_hand() -> None:
-    """Node 0 has 4 edges, so A is divided by 7/3, and z = 1 and 2; node 1 lies in the middle."""
-    np.testing.assert_allclose(misfit(BY_HAND, LAWS), [1.5, 0.0, np.nan])
+@pytest.mark.parametrize(("kind", "expected"), [
+    ("misfit", [1.5, 0.0, np.nan]),  # node 0 has 4 edges: A is divided by 7/3, z = 1 and 2; node 1 lies in the middle
+    # √(2T / degree) minus the line at log degree
+    ("ring", [2.0 - 0.5 - np.log(4.0), -0.5, np.nan]), ("lockstep", [0.75, 0.75, np.nan]),
+    ("outlier", [1.0, 2.0, 7.0]), ("activity", [0.5, 0.25, np.nan]),
+])  # fmt: skip
+def test_every_kind_by_hand(kind: str, expected: list[float]) -> None:
+    np.testing.assert_allclose(getattr(module, kind)(BY_HAND, LAWS), expected)
 
 
 def test_unequal_weights_widen_the_standard_error_of_misfit() -> None:
     """Weights 3, 1, 1 and 1 are worth 6² / 12 = 3 edges: z(hop) = 1 / √(4/3), not 1, and A is divided by 2."""
     weighted = replace(BY_HAND, effective=np.array([3.0, 1.0, 0.0]))
     hop, unlike = 1.0 / np.sqrt(4.0 / 3.0), 0.4 / np.sqrt(0.14 / 3)
-    np.testing.assert_allclose(misfit(weighted, LAWS), [(hop + unlike) / 2, 0.0, np.nan])
+    np.testing.assert_allclose(module.misfit(weighted, LAWS), [(hop + unlike) / 2, 0.0, np.nan])
 
 
 def test_a_graph_without_triangles_has_no_ring_and_no_lockstep_evidence(rng: np.random.Generator) -> None:
     nodes = replace(ordinary(rng), strangers=np.zeros(2_000), lookalikes=np.zeros(2_000))
     notices: list[str] = []
-    assert not nodes.have_triangles(notices)
-    assert "ring and lockstep evidence is not available" in notices[0]
+    assert not nodes.have_triangles(notices) and "ring and lockstep evidence is not available" in notices[0]
     usual = NodeBaseline.fit(nodes, triangles=False)
     found = strengths(nodes, usual)
     assert not found["ring"].any() and not found["lockstep"].any() and found["misfit"].any()
     three = ("misfit", "outlier", "activity")
-    np.testing.assert_array_equal(combine(found, DEFAULT_EVIDENCE)[0], combine(found, three)[0])
+    np.testing.assert_array_equal(module.combine(found, DEFAULT_EVIDENCE)[0], module.combine(found, three)[0])
 
 
 def test_few_triangles_of_small_blocks_make_no_ring() -> None:
@@ -265,23 +232,12 @@ def test_few_triangles_of_small_blocks_make_no_ring() -> None:
     assert (np.array(found) >= 2.0).mean() <= 0.03 and (np.array(found) >= 3.0).mean() <= 0.005
 
 
-def test_ring_and_lockstep_by_hand() -> None:
-    """√(2T / degree) minus the line at log degree."""
-    np.testing.assert_allclose(ring(BY_HAND, LAWS), [2.0 - 0.5 - np.log(4.0), -0.5, np.nan])
-    np.testing.assert_allclose(lockstep(BY_HAND, LAWS), [0.75, 0.75, np.nan])
-
-
-def test_outlier_and_activity_by_hand() -> None:
-    assert outlier(BY_HAND, LAWS).tolist() == [1.0, 2.0, 7.0]
-    np.testing.assert_equal(activity(BY_HAND, LAWS), [0.5, 0.25, np.nan])
-
-
 def test_evidence_is_the_cautious_tail_and_half_of_the_nodes_are_as_unusual_as_the_middle(
     rng: np.random.Generator,
 ) -> None:
     nodes = ordinary(rng)
     usual = NodeBaseline.fit(nodes)
-    found, raw = strengths(nodes, usual), raw_evidence(nodes, usual)
+    found, raw = strengths(nodes, usual), module.raw_evidence(nodes, usual)
     for number, kind in enumerate(KINDS):
         tail = Tail(*usual.tails[number]).surprise(raw[kind]) / np.log(10.0)
         if kind == "activity":  # how many edges were expected: less than one away is nothing unusual
@@ -327,7 +283,7 @@ def test_a_few_anomalies_do_not_hide_each_other(rng: np.random.Generator) -> Non
 
 def test_chosen_kinds_add_up_and_the_strongest_decides() -> None:
     evidence = {"misfit": np.array([3.0, 5.0]), "ring": np.array([5.0, 0.0]), "lockstep": np.array([9.0, 9.0])}
-    scores, decided = combine(evidence, ("ring", "misfit"))
+    scores, decided = module.combine(evidence, ("ring", "misfit"))
     assert scores.tolist() == [5.0, 5.0] and decided.tolist() == [0, 1]
 
 
@@ -341,4 +297,4 @@ def test_a_node_without_edges_is_judged_by_what_it_has(rng: np.random.Generator)
     assert np.isfinite(usual.means).all() and np.isfinite(usual.tails).all()
     found = strengths(alone, usual)
     assert [found[kind][0] for kind in ("misfit", "ring", "lockstep")] == [0.0] * 3
-    assert combine(found, DEFAULT_EVIDENCE)[1][0] == DEFAULT_EVIDENCE.index("outlier")
+    assert module.combine(found, DEFAULT_EVIDENCE)[1][0] == DEFAULT_EVIDENCE.index("outlier")

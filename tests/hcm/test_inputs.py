@@ -1,7 +1,5 @@
 """Transformed attributes: in double precision, in a large graph in single precision, in memory or on disk."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,15 +16,10 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hopsight.hcm.posterior.SINGLE_PRECISION_EDGES", 0)
 
 
-@pytest.mark.parametrize(
-    ("scaling", "n_components", "sparse", "typed"),
-    [
-        ("mixed", None, False, False),
-        ("mixed", 5, False, True),
-        ("standard", 4, True, False),
-        ("none", None, True, False),
-    ],
-)
+@pytest.mark.parametrize(("scaling", "n_components", "sparse", "typed"), [
+    ("mixed", None, False, False), ("mixed", 5, False, True), ("standard", 4, True, False),
+    ("none", None, True, False),
+])  # fmt: skip
 def test_a_large_graph_has_the_same_attributes_in_single_precision(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, scaling: str, n_components: int | None, sparse: bool,
     typed: bool,

@@ -1,7 +1,5 @@
 """Both models: what they compute from a view, and their weights as one vector."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

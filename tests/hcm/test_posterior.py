@@ -1,7 +1,5 @@
 """Predicted hops, their moments and their calibration, by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

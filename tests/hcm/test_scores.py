@@ -1,7 +1,5 @@
 """Scores: AHP, IV and HAV from a small table, sums over triangles against brute force."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -9,13 +7,7 @@ import pytest
 
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.evidence import effective_count, triangle_sums
-from hopsight.hcm.posterior import (
-    ahp,
-    fill_unjudged,
-    hav,
-    neighbor_mean,
-    neighbor_sum,
-)
+from hopsight.hcm.posterior import ahp, fill_unjudged, hav, neighbor_mean, neighbor_sum
 
 # Edges 0–1, 0–2, 1–2, 2–3 and node 4 alone; mean and variance of three posterior samples of each edge’s hop count.
 EDGES = np.array([[0, 0, 1, 2], [1, 2, 2, 3]])
@@ -31,12 +23,9 @@ def test_ahp_iv_and_hav_of_the_table() -> None:
     np.testing.assert_allclose(hav(mean, variance), expected)
 
 
-def test_a_node_without_neighbors_gets_the_median() -> None:
+def test_a_node_without_neighbors_gets_the_median_and_hav_without_any_variance_is_ahp_alone() -> None:
     assert fill_unjudged(np.array([4.0, 1.0, np.nan, 2.0])).tolist() == [4.0, 1.0, 2.0, 2.0]
     assert fill_unjudged(np.array([np.nan, np.nan])).tolist() == [0.0, 0.0]
-
-
-def test_hav_without_any_variance_is_ahp_alone() -> None:
     assert hav(np.array([1.0, 2.0]), np.zeros(2)).tolist() == [0.5, 1.0]
 
 

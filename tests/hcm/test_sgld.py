@@ -5,8 +5,6 @@ e ← (1 − lr·a) e + √(2·lr·T/N) ξ of e = w − μ, whose stationary dis
 shrinks this is the posterior N(μ, T / (N·a)). Many independent chains run at once, as entries of one parameter.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -80,12 +78,7 @@ def test_preconditioned_recovers_the_gaussian_posterior_at_temperature_one() -> 
         weights += torch.randn(n_chains, generator=torch.Generator().manual_seed(1), dtype=torch.float64) * 0.1
     generator = torch.Generator().manual_seed(0)
     optimizer = SGLD(
-        [weights],
-        lr=lr,
-        n_observations=N_OBSERVATIONS,
-        generator=generator,
-        preconditioner="rmsprop",
-        smoothing=0.999,
+        [weights], lr=lr, n_observations=N_OBSERVATIONS, generator=generator, preconditioner="rmsprop", smoothing=0.999
     )
     seen: list[np.ndarray] = []
     for step in range(n_steps):
@@ -102,14 +95,9 @@ def test_preconditioned_step_by_hand() -> None:
     """First step: v̂ = g², so G = 1 / (|g| + ε) and w moves by lr against the sign of g, at temperature 0."""
     weights = torch.tensor([1.0, -2.0, 5.0], dtype=torch.float64, requires_grad=True)
     optimizer = SGLD(
-        [weights],
-        lr=0.1,
-        n_observations=1,
-        temperature=0.0,
-        preconditioner="rmsprop",
-        generator=torch.Generator(),
+        [weights], lr=0.1, n_observations=1, temperature=0.0, preconditioner="rmsprop", generator=torch.Generator(),
         epsilon=0.0,
-    )
+    )  # fmt: skip
     weights.grad = torch.tensor([10.0, -0.001, 3.0], dtype=torch.float64)
     optimizer.step()
     np.testing.assert_allclose(weights.detach(), [0.9, -1.9, 4.9])

@@ -1,7 +1,5 @@
 """Splits: every edge is judged by exactly one network that neither sees it nor learns from it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -9,6 +7,7 @@ from scipy.stats import binom
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.splits import Splits, edge_hashes, mix
 from hopsight.system.arrays import id_hashes
+from toys import without_edges
 
 
 @pytest.fixture
@@ -63,11 +62,7 @@ def test_seeds_split_differently_and_inner_folds_do_not_follow_the_parts() -> No
 
 
 def test_other_edges_do_not_matter(named: AttributedGraph) -> None:
-    keep = np.ones(named.n_edges, dtype=bool)
-    keep[[0, 10, 50]] = False
-    fewer = AttributedGraph.from_edges(
-        named.edges[0, keep], named.edges[1, keep], named.attributes, node_ids=named.node_ids
-    )
+    fewer = without_edges(named, [0, 10, 50])
     whole, some = by_ids(named, Splits(3, 2, 4)), by_ids(fewer, Splits(3, 2, 4))
     assert some == {edge: whole[edge] for edge in some} and len(some) == len(whole) - 3
 

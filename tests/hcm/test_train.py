@@ -1,7 +1,5 @@
 """Training and judging: schedules by hand, optimizers by name, networks side by side, samples judged again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -71,18 +69,13 @@ def judge(
     return judge_edges(networks, views.__getitem__, parts, EDGES, samples, schedule(**changes), **options or {})
 
 
-@pytest.mark.parametrize(
-    ("n_epochs", "burn_in", "n_samples", "n_folds", "expected"),
-    [
-        (10, 4, 6, 1, [4, 5, 6, 7, 8, 9]),  # every epoch after the burn-in
-        (10, 4, 60, 1, [4, 5, 6, 7, 8, 9]),  # there are no more
-        (10, 4, 3, 1, [5, 7, 9]),  # spread, the last included
-        (10, 9, 3, 1, [9]),
-        (10, 4, 1, 1, [9]),
-        (10, 4, 6, 2, [4, 5, 6, 7, 8, 9]),
-        (11, 4, 2, 3, [8, 9, 10]),  # a round over the folds at least
-    ],
-)
+@pytest.mark.parametrize(("n_epochs", "burn_in", "n_samples", "n_folds", "expected"), [
+    (10, 4, 6, 1, [4, 5, 6, 7, 8, 9]),  # every epoch after the burn-in
+    (10, 4, 60, 1, [4, 5, 6, 7, 8, 9]),  # there are no more
+    (10, 4, 3, 1, [5, 7, 9]),  # spread, the last included
+    (10, 9, 3, 1, [9]), (10, 4, 1, 1, [9]), (10, 4, 6, 2, [4, 5, 6, 7, 8, 9]),
+    (11, 4, 2, 3, [8, 9, 10]),  # a round over the folds at least
+])  # fmt: skip
 def test_sampled_epochs_by_hand(n_epochs: int, burn_in: int, n_samples: int, n_folds: int, expected: list[int]) -> None:
     assert schedule(n_epochs=n_epochs, burn_in=burn_in, n_samples=n_samples).sample_epochs(n_folds) == expected
 

@@ -1,7 +1,5 @@
 """What a fold sees of the graph."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

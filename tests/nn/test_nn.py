@@ -1,10 +1,5 @@
 """Layers by hand, devices and Adam."""
 
-from __future__ import annotations
-
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,23 +9,23 @@ from hopsight.graph import AttributedGraph
 from hopsight.nn.adam import Adam
 from hopsight.nn.device import resolve_device, training_dtype
 from hopsight.nn.gcn import GCN, HopMLP, normalized_adjacency, propagation, relu_drop
+from processes import python
+from toys import refuses
 
 CPU = torch.device("cpu")
 
 
-def test_normalized_adjacency_of_a_path_by_hand() -> None:
-    """With self-loops the degrees of 0 – 1 – 2 are 2, 3, 2."""
-    path = sp.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
-    across = 1 / np.sqrt(6)
-    expected = [[1 / 2, across, 0], [across, 1 / 3, across], [0, across, 1 / 2]]
-    np.testing.assert_allclose(normalized_adjacency(path).toarray(), expected, rtol=1e-6)
+HALF, ACROSS = 1 / np.sqrt(2), 1 / np.sqrt(6)
 
 
-def test_normalized_adjacency_of_a_directed_edge_and_an_isolated_node() -> None:
-    """0 → 1 with loops: out-degrees 2, 1, 1 on the left, in-degrees 1, 2, 1 on the right."""
-    arc = sp.csr_array(([1.0], ([0], [1])), shape=(3, 3))
-    expected = [[1 / np.sqrt(2), 1 / 2, 0], [0, 1 / np.sqrt(2), 0], [0, 0, 1]]
-    np.testing.assert_allclose(normalized_adjacency(arc).toarray(), expected, rtol=1e-6)
+@pytest.mark.parametrize(("edges", "expected"), [
+    # with self-loops the degrees of 0 – 1 – 2 are 2, 3, 2
+    ([[0, 1, 0], [1, 0, 1], [0, 1, 0]], [[1 / 2, ACROSS, 0], [ACROSS, 1 / 3, ACROSS], [0, ACROSS, 1 / 2]]),
+    # 0 → 1 with loops: out-degrees 2, 1, 1 on the left, in-degrees 1, 2, 1 on the right
+    ([[0, 1, 0], [0, 0, 0], [0, 0, 0]], [[HALF, 1 / 2, 0], [0, HALF, 0], [0, 0, 1]]),
+])  # fmt: skip
+def test_normalized_adjacency_by_hand(edges: list[list[int]], expected: list[list[float]]) -> None:
+    np.testing.assert_allclose(normalized_adjacency(sp.csr_array(np.array(edges))).toarray(), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -96,16 +91,14 @@ def by_hand(directed: bool) -> HopMLP:
     return mlp
 
 
-def test_undirected_logits_by_hand() -> None:
-    """|z0 − z1| = (2, 3): hidden = ReLU(2 + 3 − 1, −2 + 3) = (4, 1); logits (4, 8 − 1, 1 − 5), no ReLU on them."""
-    expected = [[4.0, 7.0, -4.0], [4.0, 7.0, -4.0], [0.0, -3.0, -2.0]]
-    assert by_hand(directed=False)(DIFFERENCES).tolist() == expected
-
-
-def test_directed_logits_keep_the_sign() -> None:
-    """z0 − z1 = (−2, 3): hidden = (0, 5). z1 − z0 = (2, −3): hidden = (0, 1)."""
-    expected = [[0.0, -5.0, 0.0], [0.0, -1.0, -4.0], [0.0, -3.0, -2.0]]
-    assert by_hand(directed=True)(DIFFERENCES).tolist() == expected
+@pytest.mark.parametrize(("directed", "expected"), [
+    # |z0 − z1| = (2, 3): hidden = ReLU(2 + 3 − 1, −2 + 3) = (4, 1); logits (4, 8 − 1, 1 − 5), no ReLU on them
+    (False, [[4.0, 7.0, -4.0], [4.0, 7.0, -4.0], [0.0, -3.0, -2.0]]),
+    # the sign is kept: z0 − z1 = (−2, 3), hidden = (0, 5); z1 − z0 = (2, −3), hidden = (0, 1)
+    (True, [[0.0, -5.0, 0.0], [0.0, -1.0, -4.0], [0.0, -3.0, -2.0]]),
+])  # fmt: skip
+def test_logits_by_hand(directed: bool, expected: list[list[float]]) -> None:
+    assert by_hand(directed)(DIFFERENCES).tolist() == expected
 
 
 def test_cpu_and_auto(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,20 +117,17 @@ def test_training_type_follows_the_processor(monkeypatch: pytest.MonkeyPatch) ->
     assert training_dtype("float32", cpu) == torch.float32 and training_dtype("bfloat16", gpu) == torch.bfloat16
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False, raising=False)
     assert training_dtype("auto", cpu) == torch.float32
-    with pytest.raises(ValueError, match="precision must be one of auto, float32, bfloat16, got 'half'"):
-        training_dtype("half", cpu)
+    refuses("precision must be one of auto, float32, bfloat16, got 'half'", training_dtype, "half", cpu)
 
 
 def test_float32_is_refused_where_products_are_rounded_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     cpu = torch.device("cpu")
     monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: "medium")
-    with pytest.raises(ValueError, match="torch rounds products to fewer digits"):
-        training_dtype("float32", cpu)
+    refuses("torch rounds products to fewer digits", training_dtype, "float32", cpu)
     assert training_dtype("auto", cpu) in (torch.float32, torch.bfloat16)
     monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: "highest")
     monkeypatch.setenv("ONEDNN_DEFAULT_FPMATH_MODE", "bf16")
-    with pytest.raises(ValueError, match="ONEDNN_DEFAULT_FPMATH_MODE=bf16 rounds products: unset it"):
-        training_dtype("float32", cpu)
+    refuses("ONEDNN_DEFAULT_FPMATH_MODE=bf16 rounds products: unset it", training_dtype, "float32", cpu)
 
 
 def test_the_steps_equal_those_of_torch_to_the_bit() -> None:
@@ -181,4 +171,4 @@ def test_nothing_slow_is_imported_by_a_fit(name: str) -> None:
         "Detector(n_epochs=2, device='cpu', **few).fit((ring, np.eye(12)[:, :2]))\n"
         "sys.exit(not {'torch._dynamo', 'scipy.stats'}.isdisjoint(sys.modules))\n"
     )
-    assert subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=False).returncode == 0
+    assert python(program).returncode == 0

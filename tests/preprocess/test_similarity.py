@@ -1,7 +1,5 @@
 """Similarity of connected nodes, by hand and against SciPy's distances."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import floor
 from typing import Any
@@ -15,26 +13,17 @@ from hopsight.preprocess import drop_edges, edge_similarity, similarity
 from hopsight.preprocess.similarity import N_KNOTS, N_REFERENCES, References
 
 ROWS = np.array(
-    [
-        [1.0, 1.0, 0.0, 0.0],
-        [0.0, 1.0, 1.0, 0.0],
-        [1.0, 1.0, 1.0, 1.0],
-        [0.0, 0.0, 0.0, 0.0],
-        [0.0, 0.0, 0.0, 0.0],
-    ]
+    [[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
 )
 EDGES = np.array([[0, 0, 1, 2, 3], [1, 2, 2, 3, 4]])
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("jaccard", [1 / 3, 2 / 4, 2 / 4, 0.0, 1.0]),
-        ("cosine", [1 / 2, 2 / np.sqrt(8), 2 / np.sqrt(8), 0.0, 0.0]),
-        ("euclidean", [1 / (1 + np.sqrt(2)), 1 / (1 + np.sqrt(2)), 1 / (1 + np.sqrt(2)), 1 / 3, 1.0]),
-    ],
-)
+@pytest.mark.parametrize(("name", "expected"), [
+    ("jaccard", [1 / 3, 2 / 4, 2 / 4, 0.0, 1.0]),
+    ("cosine", [1 / 2, 2 / np.sqrt(8), 2 / np.sqrt(8), 0.0, 0.0]),
+    ("euclidean", [1 / (1 + np.sqrt(2)), 1 / (1 + np.sqrt(2)), 1 / (1 + np.sqrt(2)), 1 / 3, 1.0]),
+])  # fmt: skip
 def test_given_rows(kind: str, name: str, expected: list[float]) -> None:
     rows: Any = sp.csr_array(ROWS) if kind == "sparse" else ROWS
     np.testing.assert_allclose(edge_similarity(rows, EDGES, name), expected, atol=1e-12)

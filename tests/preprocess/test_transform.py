@@ -1,7 +1,5 @@
 """Scaling and principal components."""
 
-from __future__ import annotations
-
 import tracemalloc
 from typing import Any
 
@@ -14,16 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 from hopsight.loading import load
 from hopsight.preprocess import AttributeTransform
-from hopsight.preprocess.transform import (
-    choose_scaling,
-    clipped,
-    column_moments,
-    column_quantiles,
-    in_order_of,
-    principal_axes,
-    ranked,
-    row_scaled,
-)
+from hopsight.preprocess import transform as module
+from hopsight.preprocess.transform import column_moments, column_quantiles, in_order_of, principal_axes, ranked
 
 TABLE = np.array([[1.0, 0.0, 5.0], [3.0, 0.0, 5.0], [5.0, 0.0, 5.0], [7.0, 8.0, 5.0]])
 
@@ -38,7 +28,7 @@ def to_dense(matrix: Any) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_rows_sum_to_one_in_magnitude(kind: str) -> None:
-    scaled = row_scaled(as_given(kind, np.array([[1.0, -3.0], [0.0, 0.0], [2.0, 2.0]])))
+    scaled = module.row_scaled(as_given(kind, np.array([[1.0, -3.0], [0.0, 0.0], [2.0, 2.0]])))
     assert sp.issparse(scaled) == (kind == "sparse")
     assert to_dense(scaled).tolist() == [[0.25, -0.75], [0.0, 0.0], [0.5, 0.5]]
 
@@ -48,8 +38,7 @@ def test_ranks_by_hand(kind: str) -> None:
     """Of the 1,001 quantiles of 0, 0, 0, 8 the first 667 are 0 (two thirds of the way), and the last alone is 8."""
     matrix = as_given(kind, TABLE)
     quantiles = column_quantiles(matrix)
-    assert quantiles.shape == (1001, 3)
-    assert quantiles[[0, 500, 1000], 0].tolist() == [1.0, 4.0, 7.0]
+    assert quantiles.shape == (1001, 3) and quantiles[[0, 500, 1000], 0].tolist() == [1.0, 4.0, 7.0]
     ranks = ranked(matrix, quantiles)
     assert ranks.min() >= -0.5 and ranks.max() <= 0.5
     np.testing.assert_allclose(ranks[:, 1], np.array([667, 667, 667, 2001]) / 2002 - 0.5)
@@ -61,12 +50,12 @@ def test_ranks_by_hand(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_values_are_clipped_at_five_deviations(kind: str) -> None:
     matrix = as_given(kind, np.array([[3.0], [-12.0], [1e12]]))
-    assert clipped(matrix, np.array([1.0]), np.array([2.0])).tolist() == [[1.0], [-5.0], [5.0]]
+    assert module.clipped(matrix, np.array([1.0]), np.array([2.0])).tolist() == [[1.0], [-5.0], [5.0]]
 
 
 def test_stored_zeros_do_not_count_as_words() -> None:
     stored = sp.csr_array((np.zeros(100), np.tile(np.arange(10), 10), np.arange(0, 101, 10)), shape=(10, 10))
-    assert stored.nnz == 100 and choose_scaling(stored) == "none"
+    assert stored.nnz == 100 and module.choose_scaling(stored) == "none"
 
 
 def test_mixed_is_values_beside_ranks_at_half_weight() -> None:
@@ -229,9 +218,6 @@ def test_summaries_that_a_shorter_record_leaves_out_are_what_they_would_be() -> 
         in_order_of(["when sent, share noon"], graph.attributes, graph.attribute_names, graph.left_out)
     with pytest.raises(ValueError, match="first 'price sent, mean': read it from tables with the same columns"):
         in_order_of(["age", "price sent, mean"], np.ones((2, 1)), ["age"])
-
-
-def test_a_value_of_events_in_another_case_is_the_same() -> None:
-    names = ["channel sent, share Batch", "channel sent, share APP"]
+    names = ["channel sent, share Batch", "channel sent, share APP"]  # values in another case are the same
     found = in_order_of(["channel sent, share app", "channel sent, share batch"], np.array([[0.25, 0.75]]), names)
     assert found.tolist() == [[0.75, 0.25]]

@@ -1,7 +1,5 @@
 """A small graph with strange names and a hand-made fitted detector, for the pages."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,11 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from hopsight.explanations import Explainer, Explanation
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.groups import Group
-from hopsight.metrics import ranking
-from report_pages import IMAGE, KNOWN, SCRIPT, ExplainTop, Show, write_report
+from report_pages import IMAGE, KNOWN, SCRIPT, Show, write_report
 
 
 @dataclass
@@ -38,13 +34,10 @@ def strange() -> AttributedGraph:
     names = [f"user-{i:03d}" for i in range(n_nodes)]
     names[3], names[4], names[5] = IMAGE, SCRIPT, "line\u2028separator & \u202eright to left"
     return AttributedGraph.from_edges(
-        np.concatenate([ring, chords[0]]),
-        np.concatenate([np.roll(ring, 1), chords[1]]),
+        np.concatenate([ring, chords[0]]), np.concatenate([np.roll(ring, 1), chords[1]]),
         np.column_stack([rng.normal(40, 9, n_nodes), rng.lognormal(9, 0.5, n_nodes), rng.integers(0, 2, n_nodes)]),
-        node_ids=names,
-        attribute_names=["age", "<b>income</b>", "is_member"],
-        name="<i>shop</i>",
-    )
+        node_ids=names, attribute_names=["age", "<b>income</b>", "is_member"], name="<i>shop</i>",
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -98,33 +91,6 @@ def suspected(judged: Any, strange: AttributedGraph) -> Any:
     return model
 
 
-@pytest.fixture
-def explain_top() -> ExplainTop:
-    """Return a function that explains the most anomalous nodes of a detector."""
-
-    def explain(model: Any, graph: AttributedGraph, count: int) -> list[Explanation]:
-        explainer = Explainer(model, graph)
-        return [explainer.node(node) for node in graph.node_ids[ranking(model.decision_score_)[:count]].tolist()]
-
-    return explain
-
-
-@pytest.fixture
-def record() -> dict[str, Any]:
-    """Return an example of the record of a run."""
-    return {
-        "started": "2024-05-06T07:08:09+0000",
-        "detector": "hcm",
-        "seed": 11,
-        "request": {"source": {"path": "/home/somebody/secret place/edges.csv"}},
-        "parameters": {"n_layers": 2, "drop_ratio": 0.2},
-        "versions": {"python": "3.11.7", "hopsight": "0.1.0"},
-        "seconds": {"fit": 1.25},
-        "labels": {"n_anomalies": 3, "n_found": 2, "roc_auc": 0.91},
-        "warnings": ["column <email> was left out"],
-    }
-
-
 class Seen:
     """What a page did while it was open."""
 
@@ -158,14 +124,12 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
 
 
 @pytest.fixture
-def opened(show: Show, judged: Any, record: dict[str, Any], explain_top: ExplainTop) -> Any:
-    """Return the open report of a detector without evidence."""
-    return show(write_report, judged, explain_top(judged, judged.graph_, 30), record)
+def opened(show: Show, judged: Any) -> Any:
+    return show(write_report, judged, 30)
 
 
 @pytest.fixture
-def opened_with_evidence(show: Show, suspected: Any, record: dict[str, Any], explain_top: ExplainTop) -> Any:
+def opened_with_evidence(show: Show, suspected: Any) -> Any:
     """Return the open report of a detector with evidence, of a graph with labels, beside other files."""
     suspected.graph_ = dataclasses.replace(suspected.graph_, labels=[1 if node in KNOWN else 0 for node in range(80)])
-    first = explain_top(suspected, suspected.graph_, 5)
-    return show(write_report, suspected, first, record, files=("scores.csv", "run.json"))
+    return show(write_report, suspected, 5, files=("scores.csv", "run.json"))

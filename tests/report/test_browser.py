@@ -1,7 +1,5 @@
 """The pages in a real browser."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from typing import Any
 
@@ -9,7 +7,7 @@ import numpy as np
 import pytest
 
 from hopsight.report.pages import write_bench_page, write_timeline
-from report_pages import IMAGE, SCRIPT, ExplainTop, Show, column, each_look, has_chosen, violations, write_report
+from report_pages import IMAGE, RECORD, SCRIPT, Show, column, each_look, has_chosen, violations, write_report
 
 
 def test_the_page_says_what_was_found(opened: Any) -> None:
@@ -25,10 +23,8 @@ def test_the_page_says_what_was_found(opened: Any) -> None:
 def test_names_made_of_markup_are_text(opened: Any) -> None:
     assert column(opened, "Most anomalous nodes", 2)[:2] == [IMAGE, SCRIPT]
     has_chosen(opened, IMAGE)
-    assert opened.locator("img").count() == 0
-    assert opened.locator("main b:has-text('income')").count() == 0
-    assert opened.locator("h1").inner_text() == "<i>shop</i>"
-    assert opened.title() == "<i>shop</i> · hopsight"
+    assert opened.locator("img").count() == 0 and opened.locator("main b:has-text('income')").count() == 0
+    assert opened.locator("h1").inner_text() == "<i>shop</i>" and opened.title() == "<i>shop</i> · hopsight"
 
 
 def test_sorting_a_column_orders_its_values_both_ways(opened: Any, judged: Any) -> None:
@@ -37,8 +33,7 @@ def test_sorting_a_column_orders_its_values_both_ways(opened: Any, judged: Any) 
     head.get_by_role("button").click()
     assert head.get_attribute("aria-sort") == "descending"
     degrees = [int(cell) for cell in column(opened, "Most anomalous nodes", 4)]
-    assert degrees == sorted(degrees, reverse=True)
-    assert degrees[0] > degrees[-1]
+    assert degrees == sorted(degrees, reverse=True) and degrees[0] > degrees[-1]
     head.get_by_role("button").click()
     assert head.get_attribute("aria-sort") == "ascending"
     assert [int(cell) for cell in column(opened, "Most anomalous nodes", 4)] == sorted(degrees)
@@ -69,8 +64,7 @@ def test_choosing_a_node_redraws_and_the_back_button_works(opened: Any, judged: 
     neighbors = {str(graph.node_ids[i]) for i in graph.adjacency[[4]].indices}
     assert set(column(opened, "Neighbors", 1)) == neighbors
     hops = [float(cell) for cell in column(opened, "Neighbors", 2)]
-    assert hops == sorted(hops, reverse=True)
-    assert opened.locator(".ego svg .edge").count() == len(neighbors)
+    assert hops == sorted(hops, reverse=True) and opened.locator(".ego svg .edge").count() == len(neighbors)
     assert opened.locator(".ego svg .spot").count() == len(neighbors) + 1
     before = opened.locator(".ego svg").screenshot()
     farthest = opened.locator(".ego a.spot").first
@@ -104,15 +98,13 @@ def test_hovering_shows_the_values_of_an_edge_and_a_node(opened: Any, judged: An
     hops = judged.edge_hop_[(judged.graph_.edges == 3).any(axis=0)]
     opened.locator(".ego .spot .dot").first.hover()
     text = opened.locator("#tip").inner_text()
-    assert "score" in text
-    assert any(f"looks {hop:.2f} hops away" in text for hop in hops)
+    assert "score" in text and any(f"looks {hop:.2f} hops away" in text for hop in hops)
     line = opened.locator(".ego .reach").first.evaluate(
         "line => { const b = line.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; }"
     )
     opened.mouse.move(*line)
     text = opened.locator("#tip").inner_text()
-    assert any(f"ends look {hop:.2f} hops apart" in text for hop in hops)
-    assert "probability of 1 hop" in text
+    assert any(f"ends look {hop:.2f} hops apart" in text for hop in hops) and "probability of 1 hop" in text
 
 
 def test_the_page_is_drawn_at_every_size_in_both_colors(opened: Any) -> None:
@@ -158,32 +150,29 @@ def test_print_leaves_out_what_paper_cannot_do(opened: Any) -> None:
     assert opened.locator(".ego svg").is_visible()
 
 
-def test_notices_fold_into_one_line_but_for_those_that_decide(
-    show: Show, judged: Any, record: dict[str, Any], explain_top: ExplainTop
-) -> None:
+def test_notices_fold_into_one_line_but_for_those_that_decide(show: Show, judged: Any) -> None:
     notes = ["Read edges from column 'a' to column 'b'.", "Merged 3 duplicate edges.", "Read 5 nodes."]
-    page = show(write_report, judged, explain_top(judged, judged.graph_, 3), record | {"warnings": notes})
+    page = show(write_report, judged, 3, RECORD | {"warnings": notes})
     assert page.locator("details.notice summary").inner_text() == "2 more notes on the data and the run"
-    assert page.get_by_text(notes[0]).is_visible()
-    assert not page.get_by_text(notes[1]).is_visible()
+    assert page.get_by_text(notes[0]).is_visible() and not page.get_by_text(notes[1]).is_visible()
     page.locator("details.notice summary").click()
     assert page.get_by_text(notes[1]).is_visible()
 
 
 def test_the_list_says_so_if_not_every_flagged_node_is_explained(
-    show: Show, judged: Any, record: dict[str, Any], explain_top: ExplainTop, monkeypatch: pytest.MonkeyPatch
+    show: Show, judged: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hopsight.report.page.N_NODES", 5)
-    page = show(write_report, judged, explain_top(judged, judged.graph_, 3), record)
+    page = show(write_report, judged, 3)
     words = page.locator("#most-anomalous-nodes").inner_text()
     assert "This page has 5 of 80 nodes. It explains the first 5 of 8 flagged nodes." in words
 
 
 def test_a_large_page_is_compressed_and_opens_all_the_same(
-    show: Show, judged: Any, record: dict[str, Any], explain_top: ExplainTop, monkeypatch: pytest.MonkeyPatch
+    show: Show, judged: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hopsight.report.shell.MAX_PLAIN", 1000)
-    page = show(write_report, judged, explain_top(judged, judged.graph_, 3), record)
+    page = show(write_report, judged, 3)
     has_chosen(page, IMAGE)
     assert page.locator("#data").get_attribute("type") == "application/gzip"
     assert column(page, "Most anomalous nodes", 2)[:2] == [IMAGE, SCRIPT]
@@ -194,11 +183,8 @@ def test_the_benchmark_page_sorts_numbers_and_shows_figures(show: Show) -> None:
         '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><script>alert(3)</script><circle r="9"/></svg>'
     )
     rows = [
-        ["HCM", "0.763 ± 0.006"],
-        ["<b>LOF</b>", "0.49 ± 0.02"],
-        ["Radar", "timed out"],
-        ["CrossHCM", "0.852 ± 0.004"],
-    ]
+        ["HCM", "0.763 ± 0.006"], ["<b>LOF</b>", "0.49 ± 0.02"], ["Radar", "timed out"], ["CrossHCM", "0.852 ± 0.004"],
+    ]  # fmt: skip
     table = {"title": "ROC-AUC", "columns": ["Detector", "Flickr"], "rows": rows}
     settings = '{"versions": {"numpy": "2.4.6", "python": "3.11.7", "scikit-learn": "1.9.1", "torch": "2.13.0"}}'
     cells = [{"key": "a1", "detector": "hcm", "seed": seed, "auc": 0.7 + seed / 100} for seed in range(30)]
@@ -228,13 +214,10 @@ def test_a_window_of_a_run_over_time_can_be_opened(show: Show) -> None:
     page = {"name": "pay.csv", "summary": ["Judged."], "n_windows": 3, "fits": [[400, "2024", "first", 0.7, 0.3]],
             "windows": windows, "alerts": alerts, "nodes": nodes, "run": {}}  # fmt: skip
     shown = show(write_timeline, page)
-    assert shown.get_by_text("They had no path.").count() == 1
-    assert shown.get_by_text("Many.").count() == 1
+    assert shown.get_by_text("They had no path.").count() == 1 and shown.get_by_text("Many.").count() == 1
     shown.locator("rect[role=button]").nth(1).click()
-    assert shown.get_by_text("They had no path.").count() == 1
-    assert shown.get_by_text("Many.").count() == 0
+    assert shown.get_by_text("They had no path.").count() == 1 and shown.get_by_text("Many.").count() == 0
     shown.get_by_role("button", name="c 3").click()
-    assert shown.get_by_text("Calm.").count() == 1
-    assert shown.locator("img").count() == 0
+    assert shown.get_by_text("Calm.").count() == 1 and shown.locator("img").count() == 0
     shown.get_by_role("button", name="3.50").click()  # a node with a chart
     assert violations(shown) == []

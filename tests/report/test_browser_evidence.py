@@ -1,7 +1,5 @@
 """Evidence, groups, ground truth and names of nodes on the report, in a real browser."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import dataclasses
@@ -14,14 +12,24 @@ import polars as pl
 import pytest
 
 import hopsight as hs
-from report_pages import IMAGE, KNOWN, SCRIPT, ExplainTop, Show, column, each_look, has_chosen, violations, write_report
+from report_pages import (
+    IMAGE,
+    KNOWN,
+    SCRIPT,
+    Show,
+    column,
+    each_look,
+    explain_top,
+    has_chosen,
+    violations,
+    write_report,
+)
 
 
 def test_evidence_is_drawn_for_every_suspect(opened_with_evidence: Any, suspected: Any) -> None:
     page = opened_with_evidence
     assert column(page, "Most anomalous nodes", 7)[:3] == ["activity", "misfit", "ring"]  # nodes 3, 4 and 5
-    assert page.locator(".columns-of-evidence").count() == 8
-    assert page.locator(".evidence li").count() == 5
+    assert page.locator(".columns-of-evidence").count() == 8 and page.locator(".evidence li").count() == 5
     assert page.locator(".evidence li.decided b").inner_text() == "activity"
     assert "(does not count)" in page.locator(".evidence li.faint").inner_text()
     widths = page.locator(".evidence .strength i").evaluate_all("all => all.map(bar => parseFloat(bar.style.width))")
@@ -34,8 +42,7 @@ def test_evidence_is_drawn_for_every_suspect(opened_with_evidence: Any, suspecte
 
 def test_groups_and_edges_say_what_their_nodes_share_or_not(opened_with_evidence: Any) -> None:
     page = opened_with_evidence
-    assert column(page, "Groups", 2) == ["ring", "lockstep"]
-    assert IMAGE in column(page, "Groups", 3)[0]
+    assert column(page, "Groups", 2) == ["ring", "lockstep"] and IMAGE in column(page, "Groups", 3)[0]
     assert all(words for words in column(page, "Groups", 6))
     assert all(" / " in words for words in column(page, "Edges most out of place", 8))
     scores = [float(cell) for cell in column(page, "Edges most out of place", 4)]
@@ -59,13 +66,11 @@ def test_evidence_fits_the_page_at_every_size(opened_with_evidence: Any) -> None
         assert len(set(colors)) == 3  # the one that decided, the others, and the one that does not count
 
 
-def test_an_outlier_is_shown_with_the_names_of_its_unusual_attributes(
-    show: Show, suspected: Any, record: dict[str, Any], explain_top: ExplainTop
-) -> None:
+def test_an_outlier_is_shown_with_the_names_of_its_unusual_attributes(show: Show, suspected: Any) -> None:
     model = copy.copy(suspected)
     model.decided_by_ = np.full(80, model.evidence.index("outlier"))
-    explanations = explain_top(model, model.graph_, 3)
-    page = show(write_report, model, explanations, record)
+    explanations = explain_top(model, 3)
+    page = show(write_report, model, 3)
     assert page.locator(".suspects .why").all_inner_texts()[:3] == [each.in_short for each in explanations]
     assert column(page, "Most anomalous nodes", 5)[:3] == [each.in_short for each in explanations]
 
@@ -87,7 +92,7 @@ def test_the_first_screen_shows_suspects_with_what_their_scores_are_made_of(open
 
 
 def test_after_learning_the_page_shows_probabilities_and_labels_and_no_number_breaks(
-    show: Show, suspected: Any, record: dict[str, Any], explain_top: ExplainTop
+    show: Show, suspected: Any
 ) -> None:
     """Node 3 has a probability of 91%, labeled; 4 and 5 have 87.9% and 87.3%, on both sides of the threshold."""
     from playwright.sync_api import expect
@@ -104,10 +109,12 @@ def test_after_learning_the_page_shows_probabilities_and_labels_and_no_number_br
     )
     model.learned_reasons = lambda graph: SimpleNamespace(influences=lambda position: ())
     model.score_without = lambda graph, position, edges: -np.log10(1.0 - 0.6)
-    page = show(write_report, model, explain_top(model, model.graph_, 5), record, files=("scores.csv",))
+    page = show(write_report, model, 5, files=("scores.csv",))
     without = ", the probability would be about 60% instead of 91% and the rank about 3 instead of 1."
     expect(page.locator("#node .notice")).to_contain_text(without)
-    expect(page.locator("header .lead").first).to_contain_text("2 nodes flagged (probability of 87.6% or more); if")
+    expect(page.locator("header .lead").first).to_contain_text(
+        "2 nodes flagged (probability of 87.6% or more). How many are false alarms is unknown"
+    )
     assert column(page, "Most anomalous nodes", 3)[:4] == ["91%", "88%", "87%", "50%"]
     assert page.locator(".suspects .why").all_inner_texts()[0].startswith("labeled anomalous; ")
     assert page.locator("#chosen .badge").all_inner_texts() == ["flagged", "labeled anomalous"]
@@ -164,15 +171,13 @@ def test_ground_truth_is_a_column_and_a_filter(opened_with_evidence: Any, suspec
     expect(rows).to_have_count(6)
 
 
-def test_what_is_shown_is_saved_as_csv_that_begins_no_formula(
-    show: Show, suspected: Any, explain_top: ExplainTop, tmp_path: Path
-) -> None:
+def test_what_is_shown_is_saved_as_csv_that_begins_no_formula(show: Show, suspected: Any, tmp_path: Path) -> None:
     from hopsight.system.cells import guarded
 
     odd = ["=1+1", "+cmd", "-1", "@x", " =2", "\tx", "\u200b=3", "＝4", "'tis", 'a "quoted", name', "plain"]
     names = [*odd, *(f"user-{i}" for i in range(80 - len(odd)))]
     suspected.graph_ = dataclasses.replace(suspected.graph_, node_ids=names)
-    page = show(write_report, suspected, explain_top(suspected, suspected.graph_, 5), {})
+    page = show(write_report, suspected, 5, {})
     page.get_by_label("Which rows of Most anomalous nodes").select_option(label="All nodes")
     page.get_by_role("button", name="Show all 80").wait_for()
     with page.expect_download() as download:
@@ -183,8 +188,7 @@ def test_what_is_shown_is_saved_as_csv_that_begins_no_formula(
     assert download.value.suggested_filename == "nodes.csv"
     assert {row["Node"] for row in rows} == {guarded(name) for name in names}
     assert [int(row["Rank"]) for row in rows] == list(range(1, 81))
-    assert float(rows[0]["Score"]) == pytest.approx(9.0)
-    assert float(rows[0]["activity"]) == pytest.approx(9.0)
+    assert float(rows[0]["Score"]) == pytest.approx(9.0) and float(rows[0]["activity"]) == pytest.approx(9.0)
     page.get_by_placeholder("Search the nodes").fill("quoted")
     with page.expect_download() as download:
         page.get_by_role("button", name="Save as CSV").first.click()
@@ -214,11 +218,9 @@ def test_axe_finds_no_serious_violation(opened_with_evidence: Any) -> None:
         assert (look, violations(opened_with_evidence)) == (look, [])
 
 
-def test_names_are_shown_and_found_beside_ids(
-    show: Show, suspected: Any, record: dict[str, Any], explain_top: ExplainTop
-) -> None:
+def test_names_are_shown_and_found_beside_ids(show: Show, suspected: Any) -> None:
     suspected.graph_ = dataclasses.replace(suspected.graph_, node_names=[f"Person {node}" for node in range(80)])
-    page = show(write_report, suspected, explain_top(suspected, suspected.graph_, 5), record)
+    page = show(write_report, suspected, 5)
     assert [cell.split("\n")[0] for cell in column(page, "Most anomalous nodes", 2)[:2]] == ["Person 3", "Person 4"]
     assert page.locator("#chosen .title").inner_text() == "Person 3"
     assert page.locator(".suspects li a").first.inner_text().split() == ["Person", "3", *IMAGE.split()]
@@ -230,7 +232,7 @@ def test_names_are_shown_and_found_beside_ids(
     assert {name[:8] for name in column(page, "Most anomalous nodes", 2)} == {"Person 4"}
 
 
-def test_types_have_shapes_and_can_be_hidden(show: Show, record: dict[str, Any], explain_top: ExplainTop) -> None:
+def test_types_have_shapes_and_can_be_hidden(show: Show) -> None:
     rng, n = np.random.default_rng(1), 400
     paid = pl.DataFrame({"a": rng.integers(0, n, 1200), "b": rng.integers(0, n, 1200)})
     rows = {(user, user) for user in range(n)} | {(user, user + 1) for user in range(100, 180, 2)}
@@ -241,7 +243,7 @@ def test_types_have_shapes_and_can_be_hidden(show: Show, record: dict[str, Any],
     graph = hs.load(nodes={"user": users}, edges=edges, rank="user", notices=[])
     model = hs.CrossHCM.untrained().fit(graph)
     model.graph_ = graph
-    page = show(write_report, model, explain_top(model, graph, 5), record)
+    page = show(write_report, model, 5)
     page.locator("#groups .members a").first.click()
     for _ in each_look(page):
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -251,5 +253,4 @@ def test_types_have_shapes_and_can_be_hidden(show: Show, record: dict[str, Any],
     shown = page.locator(".ego a.spot").count()
     page.locator(".toggles button", has_text="shared device").click()
     assert page.locator(".ego polygon.other").count() == 1 and page.locator(".ego a.spot").count() == shown - 3
-    assert set(column(page, "Neighbors", 2)) == {"paid"}
-    assert violations(page) == []
+    assert set(column(page, "Neighbors", 2)) == {"paid"} and violations(page) == []

@@ -1,15 +1,10 @@
 """Pages as files: their words, policy, frame and tables."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html
 import json
 import re
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +14,14 @@ import pytest
 from hopsight.baselines.lof import LOF
 from hopsight.datasets import make_textbook
 from hopsight.detectors.table import KINDS
-from hopsight.explanations import Explainer, Explanation
+from hopsight.explanations import Explainer
 from hopsight.report.page import report
 from hopsight.report.pages import write_bench_page, write_timeline
 from hopsight.report.shell import embedded_json, render_page
 from hopsight.report.words import GLOSSARY, details, summary
+from processes import python
+from report_pages import RECORD, explain_top
+from toys import refuses
 
 SCRIPTS = ("charts.js", "ego.js", "node.js", "report.js")
 
@@ -31,19 +29,18 @@ SCRIPTS = ("charts.js", "ego.js", "node.js", "report.js")
 @pytest.mark.parametrize("text", ["</script>", "<!--", "]]>", "\u2028\u2029", "&amp;", "\ud800", "\x00", "日本"])
 def test_embedded_text_survives_and_cannot_leave_its_element(text: str) -> None:
     embedded = embedded_json({"name": text})
-    assert json.loads(embedded) == {"name": text}
-    assert embedded.isascii()
+    assert json.loads(embedded) == {"name": text} and embedded.isascii()
     assert not set(embedded) & set("<>&\u2028\u2029\x00")
 
 
-def test_the_policy_allows_exactly_the_script_and_style_of_the_page() -> None:
+def test_the_policy_allows_exactly_the_script_and_style_of_the_page_and_the_title_is_escaped() -> None:
     page = render_page("a title", {}, SCRIPTS)
     for element in ("script", "style"):
         (content,) = re.findall(rf"<{element}>(.*?)</{element}>", page, flags=re.DOTALL)
         digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
         assert f"{element}-src 'sha256-{digest}'" in page
-    assert "default-src 'none'" in page
-    assert "unsafe" not in page
+    assert "default-src 'none'" in page and "unsafe" not in page
+    assert "<title>&lt;/title&gt;&lt;script&gt;</title>" in render_page("</title><script>", {}, SCRIPTS)
 
 
 def test_nothing_in_the_page_names_an_address_to_fetch() -> None:
@@ -53,24 +50,17 @@ def test_nothing_in_the_page_names_an_address_to_fetch() -> None:
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", page)
 
 
-def test_the_title_is_escaped() -> None:
-    assert "<title>&lt;/title&gt;&lt;script&gt;</title>" in render_page("</title><script>", {}, SCRIPTS)
-
-
 def test_every_aria_attribute_is_one_that_browsers_know() -> None:
     known = {"aria-label", "aria-labelledby", "aria-hidden", "aria-pressed", "aria-sort"}
     assert set(re.findall(r"aria-[a-z]+", render_page("a title", {}, SCRIPTS))) == known
 
 
-ExplainTop = Callable[..., list[Explanation]]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "glossary.md"
 
 
-def test_the_summary_says_what_was_found_and_what_was_not_judged(
-    judged: Any, record: dict[str, Any], explain_top: ExplainTop
-) -> None:
+def test_the_summary_says_what_was_found_and_what_was_not_judged(judged: Any) -> None:
     judged.judged_ = np.arange(80) != 7
-    text = "\n".join(summary(Explainer(judged, judged.graph_), explain_top(judged, judged.graph_, 2), record))
+    text = "\n".join(summary(Explainer(judged, judged.graph_), explain_top(judged, 2), RECORD))
     flagged = int((judged.decision_score_ > judged.threshold_).sum())
     rule = f"{flagged} nodes flagged (score above {judged.threshold_:.4g})."
     assert f"HandMade examined 80 nodes and {judged.graph_.n_edges} edges. {rule}" in text
@@ -82,11 +72,10 @@ def test_the_summary_says_what_was_found_and_what_was_not_judged(
     assert "2 of the 3 known anomalies are among the first 3 labeled nodes (ROC-AUC 0.910)" in text
 
 
-def test_the_summary_names_the_rule_the_groups_and_the_repeats(suspected: Any, explain_top: ExplainTop) -> None:
-    explanations = explain_top(suspected, suspected.graph_, 1)
+def test_the_summary_names_the_rule_the_groups_and_the_repeats(suspected: Any) -> None:
+    explanations = explain_top(suspected, 1)
     text = "\n".join(summary(Explainer(suspected, suspected.graph_), explanations, {"repeat": 5}))
-    assert "8 nodes stand out (score above " in text
-    assert "false alarm" not in text
+    assert "8 nodes stand out (score above " in text and "false alarm" not in text
     assert "It found 1 ring of nodes that look far apart and 1 lockstep group of near-copies." in text
     others = re.search(
         r"The first of each other kind: (.+) \(rank 2\): .+; (.+) \(rank 3\): .+; .+ \(rank (\d)\): ", text
@@ -99,21 +88,17 @@ def test_the_summary_names_the_rule_the_groups_and_the_repeats(suspected: Any, e
     assert record["flagged"] in "\n".join(summary(Explainer(suspected, suspected.graph_), explanations, record))
 
 
-def test_a_detector_without_hops_says_nothing_about_edges(judged: Any, explain_top: ExplainTop) -> None:
+def test_a_detector_without_hops_says_nothing_about_edges(judged: Any) -> None:
     del judged.edge_hop_, judged.ahp_
-    text = "\n".join(summary(Explainer(judged, judged.graph_), explain_top(judged, judged.graph_, 1), {}))
-    assert "hops" not in text
-    assert "labels" not in text
+    text = "\n".join(summary(Explainer(judged, judged.graph_), explain_top(judged, 1), {}))
+    assert "hops" not in text and "labels" not in text
 
 
-def test_details_show_what_was_recorded_but_no_folders(record: dict[str, Any]) -> None:
-    tables = {table["title"]: dict(table["rows"]) for table in details(record)}
-    assert tables["Run"]["source"] == "edges.csv"
-    assert tables["Run"]["seed"] == "11"
-    assert tables["Parameters"] == {"n_layers": "2", "drop_ratio": "0.2"}
-    assert tables["Time"] == {"fit": "1.2 s"}
-    assert "secret place" not in str(tables)
-    assert details({}) == []
+def test_details_show_what_was_recorded_but_no_folders() -> None:
+    tables = {table["title"]: dict(table["rows"]) for table in details(RECORD)}
+    assert tables["Run"]["source"] == "edges.csv" and tables["Run"]["seed"] == "11"
+    assert tables["Parameters"] == {"n_layers": "2", "drop_ratio": "0.2"} and tables["Time"] == {"fit": "1.2 s"}
+    assert "secret place" not in str(tables) and details({}) == []
 
 
 def test_every_word_of_the_report_is_on_the_page_of_the_documentation() -> None:
@@ -147,16 +132,14 @@ def test_a_loaded_detector_needs_its_graph(tmp_path: Path) -> None:
     graph = make_textbook("outlier", n=100)
     LOF().fit(graph).save(tmp_path / "model")
     model = load_detector(tmp_path / "model")
-    with pytest.raises(ValueError, match="pass graph=, the one it was fitted on"):
-        report(model)
+    refuses("pass graph=, the one it was fitted on", report, model)
     assert "LOF" in report(model, graph, top=1).text
 
 
 @pytest.mark.parametrize("first", ["import hopsight.report.page", "from hopsight.report import page", "hopsight.plot"])
 def test_hs_report_can_be_called_whatever_was_imported_before(first: str) -> None:
     program = f"import hopsight; {first}; print(callable(hopsight.report), hopsight.report.__name__)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "hopsight.report"]
+    assert python(program).stdout.split() == ["True", "hopsight.report"]
 
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(3)</script><circle r="4"/></svg>'
@@ -193,7 +176,5 @@ def test_the_page_holds_its_values_and_no_path(tmp_path: Path) -> None:
     write_timeline(tmp_path / "report.html", page)
     text = (tmp_path / "report.html").read_text()
     data = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
-    assert data["alerts"][0][1] == "</script>"
-    assert data["warnings"] == ["Careful."]
-    assert "/secret/folder" not in text
-    assert "run" not in data
+    assert data["alerts"][0][1] == "</script>" and data["warnings"] == ["Careful."]
+    assert "/secret/folder" not in text and "run" not in data

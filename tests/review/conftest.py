@@ -1,7 +1,5 @@
 """A finished run with a hostile node name, and a server for it."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import threading
@@ -59,7 +57,6 @@ def session(run_folder: Path) -> Session:
 
 @pytest.fixture
 def served(session: Session) -> Iterator[Served]:
-    """Serve a run in another thread."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})

@@ -1,7 +1,5 @@
 """The server: who is answered, what is printed, and what it withstands."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import http.client
@@ -14,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -25,23 +24,38 @@ from hopsight.review.server import MAX_BODY, Guard, check_reviewer
 from hopsight.review.storage import FILE
 from hopsight.runs.finished import open_run
 from review_served import TOKEN, Served
+from toys import refuses
 
-JSON = {"Content-Type": "application/json"}
-
-
-def ask(served: Served, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, str, dict[str, str]]:
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
-    names = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method, path, None if body is None else json.dumps(body), names)
-    answer = connection.getresponse()
-    found = answer.status, answer.read().decode(), {name.lower(): value for name, value in answer.getheaders()}
-    connection.close()
-    return found
+Answer = tuple[int, str, dict[str, str]]
 
 
-def post(served: Served, path: str, body: Any, **headers: str) -> tuple[int, str, dict[str, str]]:
-    own = {"Content-Type": "application/json", "X-Hopsight-Token": TOKEN, "Origin": served.address}
-    return ask(served, "POST", path, body, **{name.replace("-", "_"): value for name, value in own.items()} | headers)
+def request(port: int, method: str, path: str, body: str | None, headers: Mapping[str, str]) -> Answer:
+    """Return status, text and headers of what the server answers."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+        connection.request(method, path, None if body is None else body.encode(), dict(headers))
+        with connection.getresponse() as answer:
+            names = {name.lower(): value for name, value in answer.getheaders()}
+            return answer.status, answer.read().decode(), names
+
+
+def own(port: int) -> dict[str, str]:
+    """Return the headers with which the page sends a verdict."""
+    return {"Content-Type": "application/json", "X-Hopsight-Token": TOKEN, "Origin": f"http://127.0.0.1:{port}"}
+
+
+def ask(served: Served, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+    text = None if body is None else json.dumps(body)
+    return request(served.port, method, path, text, {name.replace("_", "-"): each for name, each in headers.items()})
+
+
+def post(served: Served, path: str, body: Any, **headers: str) -> Answer:
+    changed = {name.replace("_", "-"): value for name, value in headers.items()}
+    return request(served.port, "POST", path, json.dumps(body), own(served.port) | changed)
+
+
+def send(served: Served, body: str) -> Answer:
+    """Post a body that is not JSON of ours."""
+    return request(served.port, "POST", "/api/decide", body, own(served.port))
 
 
 def test_the_page_has_a_strict_policy_and_nothing_is_answered_without_the_token(served: Served) -> None:
@@ -109,8 +123,7 @@ def test_on_a_network_an_address_in_numbers_is_accepted_and_a_name_is_not(host: 
 def test_a_reviewer_has_a_name() -> None:
     assert check_reviewer(" Zoë ") == "Zoë"
     for name in ("", "  ", "x" * 101, "a\x1bb"):
-        with pytest.raises(ValueError, match="reviewer must be a name"):
-            check_reviewer(name)
+        refuses("reviewer must be a name", check_reviewer, name)
 
 
 @pytest.mark.parametrize("place", ["1.7", "true", "1_0", '"1_0"', '"\u0661"', "1e400", "NaN", "-1", '" 1"', "9" * 5000])
@@ -126,17 +139,6 @@ def test_nested_brackets_and_half_characters_get_a_sentence(served: Served) -> N
         status, text, _ = send(served, f'{{"request": "r", "place": 1, "verdict": "normal", "note": "{note}"}}')
         assert status == 400 and "note has characters that cannot be stored" in text
     assert served.session.store.rows() == []
-
-
-def send(served: Served, body: str) -> tuple[int, str, dict[str, str]]:
-    """Post a body that is not JSON of ours."""
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
-    headers = {"Content-Type": "application/json", "X-Hopsight-Token": TOKEN, "Origin": served.address}
-    connection.request("POST", "/api/decide", body.encode(), headers)
-    answer = connection.getresponse()
-    found = answer.status, answer.read().decode(), dict(answer.getheaders())
-    connection.close()
-    return found
 
 
 def half_open(port: int, count: int) -> list[socket.socket]:
@@ -186,12 +188,8 @@ def free_port() -> int:
 
 
 def decided(port: int, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    headers = {"Content-Type": "application/json", "X-Hopsight-Token": TOKEN, "Origin": f"http://127.0.0.1:{port}"}
-    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
-        connection.request("POST", path, json.dumps(body), headers)
-        with connection.getresponse() as answer:
-            text = answer.read().decode()
-    assert answer.status == 200, text
+    status, text, _ = request(port, "POST", path, json.dumps(body), own(port))
+    assert status == 200, text
     found: dict[str, Any] = json.loads(text)
     return found
 
@@ -239,12 +237,8 @@ def opened(folder: Path) -> list[Any]:
 
 @pytest.mark.attack
 def test_20_kills_of_the_server_while_two_windows_write_lose_nothing(run_folder: Path) -> None:
-    kill_servers(run_folder, 20)
-
-
-def kill_servers(run_folder: Path, kills: int) -> None:
     """Kill the server again and again; every verdict that a window saw confirmed is there, once."""
-    port, stop = free_port(), threading.Event()
+    kills, port, stop = 20, free_port(), threading.Event()
     confirmed: dict[str, int] = {}
 
     def window(name: str) -> None:
@@ -276,8 +270,7 @@ def kill_servers(run_folder: Path, kills: int) -> None:
         server.communicate()
     rows = {row.request: row.number for row in opened(run_folder)}
     assert len(rows) == len(opened(run_folder))  # nothing is written twice
-    assert confirmed.items() <= rows.items()
-    assert len(rows) <= len(confirmed) + 2
+    assert confirmed.items() <= rows.items() and len(rows) <= len(confirmed) + 2
 
 
 @pytest.mark.attack
@@ -308,5 +301,4 @@ def test_bad_options_are_refused_in_one_sentence(run_folder: Path, tmp_path: Pat
         (run_folder, {"token": "short"}, "token must have at least 16 characters"),
         (run_folder, {"host": "no.such.host.invalid"}, "cannot listen on"),
     ):
-        with pytest.raises(ValueError, match=message):
-            serve(folder, **{"reviewer": "ann", "browser": False, **options})  # type: ignore[arg-type]
+        refuses(message, serve, folder, **{"reviewer": "ann", "browser": False, **options})

@@ -1,7 +1,5 @@
 """A saved graph and the folder of a finished run on it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -10,19 +8,16 @@ from hopsight.graph import AttributedGraph
 from hopsight.io.npz import write_npz
 from hopsight.runs.detect import detect
 from hopsight.runs.request import Request, Source
-
-FAST = {"n_epochs": "6", "burn_in": "3", "min_class_pairs": "10"}
+from run_tables import FAST
 
 
 @pytest.fixture
 def saved_graph(tmp_path: Path, random_graph: AttributedGraph) -> Path:
-    """Write the random graph."""
     write_npz(random_graph, tmp_path / "graph.npz")
     return tmp_path / "graph.npz"
 
 
 @pytest.fixture
 def finished(saved_graph: Path, tmp_path: Path) -> Path:
-    """Return the folder of a finished run of HCM."""
     detect(Request(source=Source(path=str(saved_graph)), detector="hcm", settings=FAST), tmp_path / "run")
     return tmp_path / "run"

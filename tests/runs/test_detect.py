@@ -1,13 +1,11 @@
 """Detect, score and rerun, also with nodes that have no row."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io
-import json
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,10 +25,9 @@ from hopsight.runs.finished import explain, open_run
 from hopsight.runs.folder import CHECKPOINT, read_record, write_record
 from hopsight.runs.request import Request, Source
 from hopsight.runs.results import FILES, read_table
-from run_tables import scores
-from toys import two_groups
+from run_tables import FAST, explained, rows_of, scores
+from toys import as_text, refuses, set_options, two_groups
 
-FAST = {"n_epochs": "6", "burn_in": "3", "min_class_pairs": "10"}
 TRANSFERABLE = ["hcm", "cross_hcm", "dominant", "resgcn"]
 
 
@@ -52,7 +49,6 @@ class Messages(Progress):
 
 @pytest.fixture
 def labeled(tmp_path: Path, random_graph: AttributedGraph) -> Path:
-    """Write the random graph with two labeled nodes."""
     labels = np.zeros(60, dtype=int)
     labels[[3, 40]] = 1
     path = tmp_path / "labeled.npz"
@@ -64,18 +60,13 @@ def test_the_record_holds_everything_a_reader_needs(labeled: Path, tmp_path: Pat
     request = Request(source=Source(path=str(labeled)), detector="hcm", settings=FAST, seed=5, top=4)
     result = detect(request, tmp_path / "out")
     record = read_record(tmp_path / "out")
-    assert record["seed"] == record["parameters"]["seed"] == 5
-    assert record["parameters"]["n_epochs"] == 6
-    assert record["graph"]["n_nodes"] == 60
-    assert record["graph"]["n_isolated"] == 1
-    assert len(record["losses"]) == 6
-    assert set(record["seconds"]) == {"load", "fit", "write", "explain"}
-    assert record["peak_memory_bytes"] > 1e7
-    assert record["expected"]["memory"] > 1e7
+    assert record["seed"] == record["parameters"]["seed"] == 5 and record["parameters"]["n_epochs"] == 6
+    assert record["graph"]["n_nodes"] == 60 and record["graph"]["n_isolated"] == 1
+    assert len(record["losses"]) == 6 and set(record["seconds"]) == {"load", "fit", "write", "explain"}
+    assert record["peak_memory_bytes"] > 1e7 and record["expected"]["memory"] > 1e7
     assert record["threshold"] == result.threshold
     assert record["n_flagged"] == int((result.scores > result.threshold).sum())
-    assert {"python", "torch", "hopsight"} <= set(record["versions"])
-    assert isinstance(record["warnings"], list)
+    assert {"python", "torch", "hopsight"} <= set(record["versions"]) and isinstance(record["warnings"], list)
 
 
 def test_labels_change_nothing_but_their_evaluation(
@@ -122,14 +113,11 @@ def test_only_a_run_that_owns_a_checkpoint_or_restart_removes_it(stopped: tuple[
         with pytest.raises((ValueError, OSError)):
             detect(other, folder, resume=resume)
         assert (folder / CHECKPOINT).read_bytes() == state
-    with pytest.raises(ValueError, match="pass resume=True to continue it, restart=True to discard it"):
-        detect(request, folder)
-    with pytest.raises(ValueError, match="pass one"):
-        detect(request, folder, resume=True, restart=True)
+    refuses("pass resume=True to continue it, restart=True to discard it", detect, request, folder)
+    refuses("pass one", detect, request, folder, resume=True, restart=True)
     detect(Request(source=request.source, detector="lof"), folder, resume=True)
     assert (folder / CHECKPOINT).read_bytes() == state
-    progress = Messages()
-    detect(request, folder, resume=True, progress=progress)
+    detect(request, folder, resume=True)
     assert not (folder / CHECKPOINT).exists()
 
 
@@ -150,8 +138,8 @@ def test_a_run_on_two_kinds_of_nodes_says_that_there_is_no_ring_evidence(tmp_pat
     said = [text for text in messages.said if "ring and lockstep evidence is not available" in text]
     assert len(said) == 1 and said[0] in result.record["warnings"]
     assert said[0] in (tmp_path / "out" / "report.html").read_text()
-    with (tmp_path / "out" / "scores.csv").open() as file:
-        assert all(float(row["ring"]) == 0.0 and row["decided_by"] != "ring" for row in csv.DictReader(file))
+    rows = rows_of(tmp_path / "out" / "scores.csv")
+    assert all(float(row["ring"]) == 0.0 and row["decided_by"] != "ring" for row in rows)
 
 
 @pytest.mark.parametrize("inside", ["", "model"])
@@ -163,19 +151,24 @@ def test_the_training_graph_gets_its_scores_back(
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(set(FILES) - {"groups.csv"})
 
 
+def fitted_and_scored(name: str, folder: Path) -> Any:
+    """Fit a detector on a graph, in the folder ``run``, and judge another, in the folder ``new``."""
+    first, second = (Source(path=str(folder / f"{seed}.npz")) for seed in (1, 2))
+    for seed in (1, 2):
+        write_npz(two_groups(seed, n_each=20), folder / f"{seed}.npz")
+    detect(Request(source=first, detector=name, settings=as_text(DETECTORS[name].quick)), folder / "run")
+    return score(folder / "run", second, folder / "new", top=3)
+
+
 @pytest.mark.parametrize("name", TRANSFERABLE)
 def test_the_top_nodes_of_a_new_graph_are_explained(tmp_path: Path, name: str) -> None:
     """The folder of scores has the files of a detection, and explain works on it."""
-    settings = {key: str(value) for key, value in DETECTORS[name].quick.items()}
-    for seed in (1, 2):
-        write_npz(two_groups(seed, n_each=20), tmp_path / f"{seed}.npz")
-    detect(Request(source=Source(path=str(tmp_path / "1.npz")), detector=name, settings=settings), tmp_path / "run")
-    result = score(tmp_path / "run", Source(path=str(tmp_path / "2.npz")), tmp_path / "new", top=3)
+    result = fitted_and_scored(name, tmp_path)
     assert result.record["detector"] == name
     files = {path.name for path in (tmp_path / "new").iterdir()}
     left_out = {"hcm": {"groups.csv"}, "cross_hcm": set()}.get(name, {"edges.csv", "groups.csv"})
     assert files == set(FILES) - left_out
-    written = json.loads((tmp_path / "new" / "explanations.json").read_text())
+    written = explained(tmp_path / "new")
     assert [reason["node"] for reason in written] == result.graph.node_ids[result.order[:3]].tolist()
     again = explain(tmp_path / "new", written[0]["node"])
     assert written[0]["summary"] in " ".join(str(again).split())
@@ -193,12 +186,7 @@ def test_the_top_nodes_of_a_new_graph_are_explained(tmp_path: Path, name: str) -
 
 def test_values_of_the_training_graph_are_not_shown_for_another(tmp_path: Path) -> None:
     """DOMINANT keeps an error per node of the training graph; a new graph of the same size must not get it."""
-    settings = {key: str(value) for key, value in DETECTORS["dominant"].quick.items()}
-    for seed in (1, 2):
-        write_npz(two_groups(seed, n_each=20), tmp_path / f"{seed}.npz")
-    source = Source(path=str(tmp_path / "1.npz"))
-    detect(Request(source=source, detector="dominant", settings=settings), tmp_path / "run")
-    score(tmp_path / "run", Source(path=str(tmp_path / "2.npz")), tmp_path / "new")
+    fitted_and_scored("dominant", tmp_path)
     fitted, judged = (open_run(tmp_path / folder)[0] for folder in ("run", "new"))
     for name in (f"{key}_" for key in type(fitted).node_values):
         assert not hasattr(judged, name) or not np.array_equal(getattr(judged, name), getattr(fitted, name))
@@ -215,13 +203,12 @@ def test_columns_and_rows_in_any_order_give_the_training_scores(
     header, *rows = csv.reader(people.read_text().splitlines())
     places = [4, 0, 3, 1, 2, *range(5, len(header))]
     turned.write_text("".join(",".join(row[place] for place in places) + "\n" for row in [header, *reversed(rows)]))
-    settings = [word for key, value in DETECTORS[name].quick.items() for word in ("--set", f"{key}={value}")]
+    settings = set_options(DETECTORS[name].quick)
     common = ["--quiet", "--nodes"]
     out, new = tmp_path / "run", tmp_path / "new"
     assert main(["detect", str(edges), *common, str(people), "--detector", name, *settings, "--out", str(out)]) == 0
     assert main(["score", str(out), str(edges), *common, str(turned), "--out", str(new)]) == 0
-    assert len(scores(new)) == 40
-    assert scores(new) == pytest.approx(scores(out), abs=1e-4)
+    assert len(scores(new)) == 40 and scores(new) == pytest.approx(scores(out), abs=1e-4)
     turned.write_text("".join(",".join(row[place] for place in places if place != 3) + "\n" for row in [header, *rows]))
     assert main(["score", str(out), str(edges), *common, str(turned), "--out", str(new)]) == 2
 
@@ -304,7 +291,7 @@ def test_a_model_that_cannot_judge_new_graphs_says_so(saved_graph: Path, tmp_pat
     assert not (tmp_path / "new").exists()
 
 
-def test_a_rerun_says_when_its_source_has_changed(
+def test_a_rerun_says_when_its_source_has_changed_or_is_gone(
     finished: Path, saved_graph: Path, path_graph: AttributedGraph
 ) -> None:
     stream = io.StringIO()
@@ -313,33 +300,19 @@ def test_a_rerun_says_when_its_source_has_changed(
     write_npz(path_graph, saved_graph)
     rerun(finished / "run.json", progress=LineProgress(stream))
     assert "graph.npz has changed since the first run" in " ".join(stream.getvalue().split())
-
-
-def test_a_rerun_whose_source_is_gone_says_which(finished: Path, saved_graph: Path) -> None:
     saved_graph.unlink()
-    with pytest.raises(ValueError, match=r"graph\.npz"):
-        rerun(finished / "run.json")
+    refuses(r"graph\.npz", rerun, finished / "run.json")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("detector", ["lof"]),
-        ("device", None),
-        ("top", "many"),
-        ("settings", {"n_epochs": 6}),
-        ("settings", 5),
-        ("source", None),
-        ("source", {"path": 7, "ignore": []}),
-        ("source", {"path": None, "ignore": [None]}),
-        ("unheard of", 1),
-    ],
-)
+@pytest.mark.parametrize(("name", "value"), [
+    ("detector", ["lof"]), ("device", None), ("top", "many"), ("settings", {"n_epochs": 6}), ("settings", 5),
+    ("source", None), ("source", {"path": 7, "ignore": []}), ("source", {"path": None, "ignore": [None]}),
+    ("unheard of", 1),
+])  # fmt: skip
 def test_a_record_with_values_of_other_types_is_refused(tmp_path: Path, name: str, value: object) -> None:
     request = {"detector": "lof", "source": {"path": "nowhere.npz", "ignore": []}, "settings": {}, name: value}
     write_record(tmp_path / "run.json", {"command": "detect", "request": request})
-    with pytest.raises(ValueError, match="does not say how to repeat the run"):
-        rerun(tmp_path / "run.json")
+    refuses("does not say how to repeat the run", rerun, tmp_path / "run.json")
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 
 
@@ -367,9 +340,8 @@ def test_a_rerun_finds_a_graph_of_the_catalog_where_it_was(
 def test_scores_of_a_saved_model_are_repeated(finished: Path, saved_graph: Path, tmp_path: Path) -> None:
     score(finished, Source(path=str(saved_graph)), tmp_path / "new", top=2)
     again = rerun(tmp_path / "new" / "run.json")
-    assert again.folder == tmp_path / "new-rerun"
-    assert scores(again.folder) == scores(tmp_path / "new")
-    assert len(json.loads((again.folder / "explanations.json").read_text())) == 2
+    assert again.folder == tmp_path / "new-rerun" and scores(again.folder) == scores(tmp_path / "new")
+    assert len(explained(again.folder)) == 2
 
 
 N, OUTSIDE = 60, 12
@@ -397,13 +369,14 @@ def run(tables: Path, folder: Path, **options: object) -> pl.DataFrame:
     return read_table(folder / "scores.csv")
 
 
-def test_nodes_without_a_row_come_last_and_are_never_flagged(tables: Path, tmp_path: Path) -> None:
+def test_nodes_without_a_row_come_last_unflagged_unless_they_are_to_be_ranked(tables: Path, tmp_path: Path) -> None:
     scores = run(tables, tmp_path / "out")
     assert scores["known"].to_list() == [1] * N + [0] * OUTSIDE
     assert scores["flagged"].to_list() == [1] * 6 + [0] * (N + OUTSIDE - 6)  # 10% of those that are ranked
     again = read_npz(tmp_path / "out" / "graph.npz")
-    assert again.known.sum() == N
-    assert again.ranked is not None
+    assert again.known.sum() == N and again.ranked is not None
+    scores = run(tables, tmp_path / "ranked", rank_unknown=True)
+    assert scores["known"].to_list() != [1] * N + [0] * OUTSIDE and scores["known"].sum() == N
 
 
 def test_what_is_not_ranked_says_so(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -415,12 +388,6 @@ def test_what_is_not_ranked_says_so(tables: Path, tmp_path: Path, capsys: pytest
     assert "Not ranked: it has no row in the node table; --rank-unknown ranks it." in text and "Ranks " not in text
     assert main(["explain", out, "p0"]) == 0
     assert f" of {N} (" in " ".join(capsys.readouterr().out.split())
-
-
-def test_they_are_ranked_if_asked_for_and_still_told_apart(tables: Path, tmp_path: Path) -> None:
-    scores = run(tables, tmp_path / "out", rank_unknown=True)
-    assert scores["known"].to_list() != [1] * N + [0] * OUTSIDE
-    assert scores["known"].sum() == N
 
 
 def test_an_edge_to_a_node_without_attributes_is_no_evidence(tables: Path) -> None:
@@ -442,5 +409,4 @@ def test_a_bad_list_of_nodes_is_refused_before_the_fit(
     monkeypatch.setattr("hopsight.runs.detect._fit", lambda *_, **__: pytest.fail("fitted"))
     source = Source(path=str(tables / "edges.csv"), nodes=str(tables / "people.csv"))
     asked = {option: str(tmp_path / "list.csv")}
-    with pytest.raises(ValueError, match="nobody"):
-        detect(Request(detector="cross_hcm", source=source, **asked), tmp_path / "out")  # type: ignore[arg-type]
+    refuses("nobody", detect, Request(detector="cross_hcm", source=source, **asked), tmp_path / "out")

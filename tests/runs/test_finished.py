@@ -1,7 +1,5 @@
 """Explain, compare and redact finished runs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -15,51 +13,36 @@ from hopsight.runs.detect import detect
 from hopsight.runs.finished import Move, compare, find_node, open_run, write_redacted
 from hopsight.runs.folder import write_record
 from hopsight.runs.request import Request, Source
+from toys import refuses
 
 
-def test_a_folder_without_a_finished_run_is_refused(tmp_path: Path, finished: Path) -> None:
-    with pytest.raises(ValueError, match="no finished run"):
-        open_run(tmp_path)
-    (finished / "run.json").unlink()
-    with pytest.raises(ValueError, match="no finished run"):
-        open_run(finished)
-
-
-def test_a_folder_of_scores_only_says_what_to_do(finished: Path) -> None:
+def test_a_folder_without_a_whole_run_is_refused(tmp_path: Path, finished: Path, path_graph: AttributedGraph) -> None:
     """Spark writes no graph, and neither did the score command of version 0.1."""
+    write_npz(path_graph, finished / "graph.npz")  # of another run
+    refuses("do not belong together", open_run, finished)
     (finished / "graph.npz").unlink()
-    with pytest.raises(ValueError, match=r"lacks graph\.npz or model, which explain needs: .* repeat the run"):
-        open_run(finished)
-
-
-def test_the_graph_of_another_run_is_noticed(finished: Path, path_graph: AttributedGraph) -> None:
-    write_npz(path_graph, finished / "graph.npz")
-    with pytest.raises(ValueError, match="do not belong together"):
-        open_run(finished)
+    refuses(r"lacks graph\.npz or model, which explain needs: .* repeat the run", open_run, finished)
+    (finished / "run.json").unlink()
+    for folder in (tmp_path, finished):
+        refuses("no finished run", open_run, folder)
 
 
 def test_a_node_is_found_by_its_id_or_by_its_cell_in_the_table() -> None:
     graph = AttributedGraph.from_edges([0], [1], np.eye(3), node_ids=["=1", "'a", "b"])
     assert [find_node(graph, text) for text in ("=1", "'=1", "''a", "'a", "b")] == ["=1", "=1", "'a", "'a", "b"]
-    with pytest.raises(ValueError, match="no node"):
-        find_node(graph, "'c")
+    refuses("no node", find_node, graph, "'c")
 
 
 def test_a_node_is_found_whatever_its_case_and_near_misses_are_suggested() -> None:
     names = ["Ada Berg", "ada berg 2", "Bo", "BO", "x1"]
     graph = AttributedGraph.from_edges([0], [1], np.zeros((5, 1)), node_ids=names)
-    assert find_node(graph, "ADA BERG") == "Ada Berg"
-    assert find_node(graph, "Bo") == "Bo"
-    with pytest.raises(ValueError, match=r"there is no node 'bo' in this graph; did you mean Bo or BO\?$"):
-        find_node(graph, "bo")
+    assert find_node(graph, "ADA BERG") == "Ada Berg" and find_node(graph, "Bo") == "Bo"
+    refuses(r"there is no node 'bo' in this graph; did you mean Bo or BO\?$", find_node, graph, "bo")
     accounts = AttributedGraph.from_edges([0], [1], np.zeros((2, 1)), node_ids=np.array([53786, 81298]))
     assert [find_node(accounts, text) for text in ("00053786", "81 298")] == [53786, 81298]
-    with pytest.raises(ValueError, match=r"no node 'ada brg' in this graph; did you mean Ada Berg\?$"):
-        find_node(graph, "ada brg")
-    with pytest.raises(ValueError, match=r"no node 'berg' in this graph; did you mean Ada Berg\?$"):
-        find_node(graph, "berg")
-    with pytest.raises(ValueError, match=r"no node 'zzzzzz' in this graph$"):
-        find_node(graph, "zzzzzz")
+    refuses(r"no node 'ada brg' in this graph; did you mean Ada Berg\?$", find_node, graph, "ada brg")
+    refuses(r"no node 'berg' in this graph; did you mean Ada Berg\?$", find_node, graph, "berg")
+    refuses(r"no node 'zzzzzz' in this graph$", find_node, graph, "zzzzzz")
 
 
 def test_a_node_is_found_by_its_name_and_an_id_by_its_beginning() -> None:
@@ -68,10 +51,8 @@ def test_a_node_is_found_by_its_name_and_an_id_by_its_beginning() -> None:
         [0, 1], [1, 2], np.zeros((3, 1)), node_ids=["ACC100", "ACC200", "ACC210"], node_names=["Ada", "Bo", "Bo"]
     )
     assert find_node(named, "ada") == "ACC100"
-    with pytest.raises(ValueError, match="several nodes are called 'bo', such as ACC200 and ACC210: give"):
-        find_node(named, "bo")
-    with pytest.raises(ValueError, match="did you mean ACC100"):
-        find_node(graph, "ACC1")
+    refuses("several nodes are called 'bo', such as ACC200 and ACC210: give the id", find_node, named, "bo")
+    refuses("did you mean ACC100", find_node, graph, "ACC1")
 
 
 def test_no_id_reaches_the_page_and_the_key_has_all(tmp_path: Path, random_graph: AttributedGraph) -> None:
@@ -93,30 +74,21 @@ def test_no_id_reaches_the_page_and_the_key_has_all(tmp_path: Path, random_graph
     assert not page.exists() and not key.exists() and (folder / "report.html").exists()
 
 
-def test_a_redacted_table_of_the_user_is_neither_removed_nor_replaced(
-    tmp_path: Path, random_graph: AttributedGraph
-) -> None:
-    write_npz(random_graph, tmp_path / "graph.npz")
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "redacted.csv").write_text("mine")
-    with pytest.raises(ValueError, match=r"already has redacted\.csv, which hopsight did not write"):
-        detect(Request(source=Source(path=str(tmp_path / "graph.npz")), detector="lof"), tmp_path / "run")
-    assert (tmp_path / "run" / "redacted.csv").read_text() == "mine"
-
-
-@pytest.mark.parametrize("name", ["redacted.csv", "scores-learned.csv", "model/notes.txt"])
-def test_a_file_that_the_user_adds_to_a_finished_run_is_kept(
-    name: str, tmp_path: Path, random_graph: AttributedGraph
+@pytest.mark.parametrize(("name", "already_run"), [
+    ("redacted.csv", True), ("scores-learned.csv", True), ("model/notes.txt", True), ("redacted.csv", False),
+])  # fmt: skip
+def test_a_file_of_the_user_in_the_folder_of_a_run_is_kept(
+    name: str, already_run: bool, tmp_path: Path, random_graph: AttributedGraph
 ) -> None:
     write_npz(random_graph, tmp_path / "graph.npz")
     request, folder = Request(source=Source(path=str(tmp_path / "graph.npz")), detector="lof"), tmp_path / "run"
-    detect(request, folder)
-    (folder / name).write_text("mine")
-    with pytest.raises(ValueError, match=f"already has {name}, which hopsight did not write"):
+    folder.mkdir()
+    if already_run:
         detect(request, folder)
-    if name == "redacted.csv":
-        with pytest.raises(ValueError, match="which hopsight did not write"):
-            write_redacted(folder)
+    (folder / name).write_text("mine")
+    refuses(f"already has {name}, which hopsight did not write", detect, request, folder)
+    if already_run and name == "redacted.csv":
+        refuses("which hopsight did not write", write_redacted, folder)
     assert (folder / name).read_text() == "mine"
 
 
@@ -163,11 +135,9 @@ def test_a_scored_graph_is_compared_with_the_run_that_fitted_the_model(tmp_path:
 
 
 def test_a_folder_without_a_run_or_scores_is_refused(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"there is no finished run in .*: run\.json is missing"):
-        compare(pair[0], tmp_path / "nowhere")
+    refuses(r"there is no finished run in .*: run\.json is missing", compare, pair[0], tmp_path / "nowhere")
     (pair[1] / "scores.csv").unlink()
-    with pytest.raises(ValueError, match=r"has no scores\.csv to compare"):
-        compare(*pair)
+    refuses(r"has no scores\.csv to compare", compare, *pair)
 
 
 @pytest.mark.parametrize(
@@ -176,9 +146,7 @@ def test_a_folder_without_a_run_or_scores_is_refused(pair: tuple[Path, Path], tm
 )
 def test_damaged_scores_are_one_sentence(pair: tuple[Path, Path], rows: str) -> None:
     (pair[1] / "scores.csv").write_text(f"node,rank,score,flagged\n{rows}")
-    with pytest.raises(ValueError, match=r"scores.csv is damaged: .*; repeat the run$") as caught:
-        compare(*pair)
-    assert "\n" not in str(caught.value)
+    refuses(r"scores.csv is damaged: .*; repeat the run$", compare, *pair)
 
 
 def test_other_tables_and_changed_files_are_settings_that_differ(tmp_path: Path) -> None:
@@ -187,11 +155,9 @@ def test_other_tables_and_changed_files_are_settings_that_differ(tmp_path: Path)
         tmp_path / "a", rows, request={"source": {"path": "pay.csv", "nodes": None}}, inputs={"pay.csv": "0123456789"}
     )
     second = run_folder(
-        tmp_path / "b",
-        rows,
-        request={"source": {"path": "pay.csv", "nodes": "who.csv"}},
-        inputs={"pay.csv": "abcdefabcd"},
-    )
+        tmp_path / "b", rows,
+        request={"source": {"path": "pay.csv", "nodes": "who.csv"}}, inputs={"pay.csv": "abcdefabcd"},
+    )  # fmt: skip
     assert compare(first, second).settings == {
         "nodes": (None, "who.csv"),
         "content of pay.csv": ("01234567", "abcdefab"),

@@ -1,11 +1,7 @@
 """The run folder is complete or unchanged, and its record says everything."""
 
-from __future__ import annotations
-
 import logging
 import os
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -13,15 +9,10 @@ import numpy as np
 import pytest
 
 from hopsight.io.notices import collected
-from hopsight.runs.folder import (
-    CHECKPOINT,
-    RECORD,
-    STAGING,
-    claim,
-    read_record,
-    write_record,
-)
+from hopsight.runs.folder import CHECKPOINT, RECORD, STAGING, claim, read_record, write_record
 from hopsight.system.files import LOCK
+from processes import python
+from toys import refuses
 
 NAMES = ("scores.csv", "model", RECORD)
 
@@ -36,9 +27,10 @@ def write_run(folder: Path, text: str, *more: str, model: bool = True) -> None:
         claimed.publish()
 
 
-def test_a_failed_block_leaves_no_folder(tmp_path: Path) -> None:
+def test_a_failed_block_leaves_no_folder_and_no_checkpoint_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="bad"), claim(tmp_path / "a" / "b", NAMES) as claimed:
         (claimed.staging / "scores.csv").write_text("half")
+        claimed.checkpoint.write_text("state")
         raise ValueError("bad input")
     assert list(tmp_path.iterdir()) == []
 
@@ -52,32 +44,30 @@ def test_a_failed_block_leaves_the_earlier_run_unchanged(tmp_path: Path) -> None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", RECORD, "scores.csv"]
 
 
-def test_a_later_run_replaces_every_file_of_the_earlier_one(tmp_path: Path) -> None:
-    write_run(tmp_path, "first")
-    write_run(tmp_path, "second", model=False)
-    assert (tmp_path / "scores.csv").read_text() == "second"
-    assert not (tmp_path / "model").exists()
-
-
-def test_other_files_in_the_folder_are_kept(tmp_path: Path) -> None:
+def test_a_later_run_replaces_every_file_of_the_earlier_one_and_no_other(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     write_run(tmp_path, "first")
+    write_run(tmp_path, "second", model=False)
+    assert (tmp_path / "scores.csv").read_text() == "second" and not (tmp_path / "model").exists()
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
-def test_a_file_that_hopsight_did_not_write_is_not_overwritten(tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed", [True, False])
+def test_a_file_that_hopsight_did_not_write_is_not_overwritten(tmp_path: Path, killed: bool) -> None:
+    """What a killed run left, or the record of something else, does not make it ours."""
     (tmp_path / "scores.csv").write_text("mine")
-    (tmp_path / RECORD).write_text('{"format": "something else"}')
-    with pytest.raises(ValueError, match=r"already has scores\.csv"):
-        write_run(tmp_path, "ours")
+    if killed:
+        (tmp_path / STAGING).mkdir()
+    else:
+        (tmp_path / RECORD).write_text('{"format": "something else"}')
+    refuses(r"already has scores\.csv", write_run, tmp_path, "ours")
     assert (tmp_path / "scores.csv").read_text() == "mine"
 
 
 def test_a_file_beside_an_earlier_run_that_it_did_not_write_is_not_overwritten(tmp_path: Path) -> None:
     write_run(tmp_path, "ours", model=False)
     (tmp_path / "model").write_text("mine")
-    with pytest.raises(ValueError, match="already has model, which hopsight did not write"):
-        write_run(tmp_path, "again")
+    refuses("already has model, which hopsight did not write", write_run, tmp_path, "again")
     assert (tmp_path / "model").read_text() == "mine" and (tmp_path / "scores.csv").read_text() == "ours"
 
 
@@ -112,13 +102,6 @@ def test_a_file_made_or_changed_while_a_run_computes_is_not_overwritten(tmp_path
     assert name == "scores.csv" or (tmp_path / "scores.csv").read_text() == "first"
 
 
-def test_a_killed_run_does_not_make_other_files_ours(tmp_path: Path) -> None:
-    (tmp_path / STAGING).mkdir()
-    (tmp_path / "scores.csv").write_text("mine")
-    with pytest.raises(ValueError, match=r"already has scores\.csv"):
-        write_run(tmp_path, "ours")
-
-
 def test_a_run_killed_while_publishing_is_not_a_finished_run_and_can_be_repeated(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     write_run(folder, "first")
@@ -131,10 +114,8 @@ def test_a_run_killed_while_publishing_is_not_a_finished_run_and_can_be_repeated
         "    (claimed.staging / 'scores.csv').replace(claimed.folder / 'scores.csv')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)"
     )
-    assert subprocess.run([sys.executable, "-c", program, str(folder)], check=False).returncode == -9
-    assert not (folder / RECORD).exists()
-    assert (folder / STAGING).is_dir()
-    assert (folder / LOCK).exists()
+    assert python(program, folder).returncode == -9 and not (folder / RECORD).exists()
+    assert (folder / STAGING).is_dir() and (folder / LOCK).exists()
     with pytest.raises(ValueError, match="bad"), claim(folder, NAMES):
         raise ValueError("bad input")
     write_run(folder, "third")
@@ -158,13 +139,6 @@ def test_an_interrupted_run_keeps_its_checkpoint_whatever_others_do(tmp_path: Pa
     assert not (folder / CHECKPOINT).exists()
 
 
-def test_a_run_that_cannot_succeed_leaves_no_checkpoint_of_its_own(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not finite"), claim(tmp_path / "out", NAMES) as claimed:
-        claimed.checkpoint.write_text("state")
-        raise ValueError("the loss is not finite")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="this system cannot refuse to follow a symbolic link")
 def test_symbolic_links_in_the_folder_are_not_followed(tmp_path: Path) -> None:
     """In a folder that others may write to, none of our names leads to a file elsewhere."""
@@ -181,8 +155,7 @@ def test_symbolic_links_in_the_folder_are_not_followed(tmp_path: Path) -> None:
     write_run(out, "first")
     (out / "scores.csv").unlink()
     (out / "scores.csv").symlink_to(mine / "letter")
-    with pytest.raises(ValueError, match=r"has scores\.csv, which was changed since hopsight wrote it"):
-        write_run(out, "second")
+    refuses(r"has scores\.csv, which was changed since hopsight wrote it", write_run, out, "second")
     assert (out / "scores.csv").is_symlink() and [path.name for path in mine.iterdir()] == ["letter"]
     assert (mine / "letter").read_text() == "dear"
 
@@ -195,23 +168,17 @@ def test_what_is_written_is_read_back_as_plain_json(tmp_path: Path) -> None:
     assert (back["losses"], back["n"], back["folder"], back["name"]) == ([1.5, None], 3, "x", "né")
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (None, "no finished run"),
-        ("{", "is damaged"),
-        ('{"format": "hopsight-run", "x": ' + "9" * 5000 + "}", "run.json is damaged"),
-        ("[" * 100_000, "run.json is damaged"),
-        ("[]", "not the record of a hopsight run"),
-        ('{"format": "other"}', "not the record of a hopsight run"),
-        ('{"format": "hopsight-run", "version": 99}', "version 99, this hopsight reads 1"),
-    ],
-)
+@pytest.mark.parametrize(("content", "sentence"), [
+    (None, "no finished run"), ("{", "is damaged"),
+    ('{"format": "hopsight-run", "x": ' + "9" * 5000 + "}", "run.json is damaged"),
+    ("[" * 100_000, "run.json is damaged"), ("[]", "not the record of a hopsight run"),
+    ('{"format": "other"}', "not the record of a hopsight run"),
+    ('{"format": "hopsight-run", "version": 99}', "version 99, this hopsight reads 1"),
+])  # fmt: skip
 def test_anything_else_is_refused(tmp_path: Path, content: str | None, sentence: str) -> None:
     if content is not None:
         (tmp_path / "run.json").write_text(content)
-    with pytest.raises(ValueError, match=sentence):
-        read_record(tmp_path)
+    refuses(sentence, read_record, tmp_path)
 
 
 def test_notices_are_collected_once_from_logs_and_warnings() -> None:
@@ -232,5 +199,4 @@ def test_a_pipe_or_a_device_is_no_record(tmp_path: Path) -> None:
     """Neither does a pipe block nor a device fill the memory."""
     os.mkfifo(tmp_path / "run.json")
     for path in (tmp_path, tmp_path / "run.json", Path("/dev/zero")):
-        with pytest.raises(ValueError, match="is not a file but a folder, pipe or device"):
-            read_record(path)
+        refuses("is not a file but a folder, pipe or device", read_record, path)

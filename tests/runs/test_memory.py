@@ -1,10 +1,6 @@
 """The expected need, and the limit of memory."""
 
-from __future__ import annotations
-
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +22,8 @@ from hopsight.runs.request import Request, Source, make_detector
 from hopsight.system.arrays import zeros
 from hopsight.system.machine import resident_memory
 from hopsight.system.threads import in_order
+from processes import python
+from toys import refuses
 
 
 def ring(n_nodes: int) -> AttributedGraph:
@@ -35,30 +33,21 @@ def ring(n_nodes: int) -> AttributedGraph:
 
 @pytest.mark.parametrize("text", ["", "GB", "-1GB", "8XB", "0", "1e9"])
 def test_other_texts_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="such as 8GB or 500MB"):
-        parse_size(text)
+    refuses("such as 8GB or 500MB", parse_size, text)
 
 
 @pytest.mark.parametrize("detector", ["hcm", "lof", "radar", "dominant"])
 def test_memory_grows_with_the_graph_and_never_with_its_square(detector: str) -> None:
     needs = [expected_need(ring(n), make_detector(detector)).memory for n in (5_000, 50_000, 500_000)]
-    assert needs[0] < needs[1] < needs[2]
-    assert needs[2] - needs[1] < 15 * (needs[1] - needs[0])
+    assert needs[0] < needs[1] < needs[2] and needs[2] - needs[1] < 15 * (needs[1] - needs[0])
 
 
-@pytest.mark.parametrize(
-    ("detector", "settings", "least"),
-    [
-        ("cross_hcm", {"mlp_units": 300_000}, 5e9),
-        ("cross_hcm", {"n_units": 30_000}, 5e9),
-        ("hcm", {"mlp_units": 300_000}, 5e9),
-        ("hcm", {"n_units": 20_000}, 5e9),
-        ("hcm", {"n_samples": 10**6, "n_epochs": 10**6}, 5e9),
-        ("dominant", {"encoder_units": (30_000, 30_000)}, 5e9),
-        ("resgcn", {"residual_units": (30_000, 30_000)}, 5e9),
-        ("lof", {"n_neighbors": 10**6}, 2e8),
-    ],
-)
+@pytest.mark.parametrize(("detector", "settings", "least"), [
+    ("cross_hcm", {"mlp_units": 300_000}, 5e9), ("cross_hcm", {"n_units": 30_000}, 5e9),
+    ("hcm", {"mlp_units": 300_000}, 5e9), ("hcm", {"n_units": 20_000}, 5e9),
+    ("hcm", {"n_samples": 10**6, "n_epochs": 10**6}, 5e9), ("dominant", {"encoder_units": (30_000, 30_000)}, 5e9),
+    ("resgcn", {"residual_units": (30_000, 30_000)}, 5e9), ("lof", {"n_neighbors": 10**6}, 2e8),
+])  # fmt: skip
 def test_large_layers_are_refused_beforehand(detector: str, settings: dict[str, Any], least: float) -> None:
     """One matrix of weights, or the values of one layer for the pairs of an epoch, is already larger than this."""
     need = expected_need(ring(3_000), DETECTORS[detector](**settings))
@@ -79,8 +68,8 @@ def need_and_peak(folder: Path, settings: dict[str, str]) -> tuple[int, int]:
         "settings = json.loads(sys.argv[3])\n"
         "detect(Request(source=Source(path=sys.argv[1]), detector='hcm', settings=settings, top=1), Path(sys.argv[2]))"
     )
-    arguments = [str(source), str(folder / "out"), json.dumps(settings)]
-    subprocess.run([sys.executable, "-c", program, *arguments], check=True)
+    done = python(program, source, folder / "out", json.dumps(settings))
+    assert done.returncode == 0, done.stderr
     record = read_record(folder / "out")
     return record["expected"]["memory"], record["peak_memory_bytes"]
 

@@ -1,7 +1,5 @@
 """What a run is asked for, and what commands print."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json
@@ -13,13 +11,9 @@ import numpy as np
 import pytest
 
 from hopsight.detectors.base import Epoch
-from hopsight.runs.console import (
-    BarProgress,
-    LineProgress,
-    show_ranking,
-    shown,
-)
+from hopsight.runs.console import BarProgress, LineProgress, show_ranking, shown
 from hopsight.runs.request import Request, Source, make_detector, typed_settings, with_options
+from toys import refuses
 
 
 def test_every_field_of_a_request_survives_the_record() -> None:
@@ -46,42 +40,27 @@ class Example:
     score: Literal["ahp", "hav"] = "ahp"
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "value"),
-    [
-        ("contamination", "0.2", 0.2),
-        ("contamination", "auto", "auto"),
-        ("n_epochs", "30", 30),
-        ("n_epochs", "1e3", 1000),
-        ("n_components", "none", None),
-        ("n_components", "20", 20),
-        ("lr", "1e-3", 1e-3),
-        ("lr", "1", 1.0),
-        ("weighted", "true", True),
-        ("weighted", "0", False),
-        ("score", "hav", "hav"),
-        ("evidence", "misfit, ring", ("misfit", "ring")),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "value"), [
+    ("contamination", "0.2", 0.2), ("contamination", "auto", "auto"), ("n_epochs", "30", 30),
+    ("n_epochs", "1e3", 1000), ("n_components", "none", None), ("n_components", "20", 20), ("lr", "1e-3", 1e-3),
+    ("lr", "1", 1.0), ("weighted", "true", True), ("weighted", "0", False), ("score", "hav", "hav"),
+    ("evidence", "misfit, ring", ("misfit", "ring")),
+])  # fmt: skip
 def test_a_value_gets_the_type_of_its_field(name: str, text: str, value: object) -> None:
     typed = typed_settings(Example, {name: text})[name]
-    assert typed == value
-    assert type(typed) is type(value)
+    assert typed == value and type(typed) is type(value)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "sentence"),
-    [
-        ("n_epoch", "30", "Example has no parameter 'n_epoch'; did you mean n_epochs?"),
-        ("zzz", "30", "Example has no parameter 'zzz'; it has contamination, n_epochs"),
-        ("n_epochs", "many", "n_epochs must be a whole number, got 'many'"),
-        ("n_epochs", "1.5", "n_epochs must be a whole number, got '1.5'"),
-        ("n_epochs", "inf", "n_epochs must be a whole number, got 'inf'"),
-        ("n_components", "few", "n_components must be a whole number or none, got 'few'"),
-        ("weighted", "maybe", "weighted must be true or false, got 'maybe'"),
-        ("seed", "1", "seed has its own option: use seed"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "sentence"), [
+    ("n_epoch", "30", "Example has no parameter 'n_epoch'; did you mean n_epochs?"),
+    ("zzz", "30", "Example has no parameter 'zzz'; it has contamination, n_epochs"),
+    ("n_epochs", "many", "n_epochs must be a whole number, got 'many'"),
+    ("n_epochs", "1.5", "n_epochs must be a whole number, got '1.5'"),
+    ("n_epochs", "inf", "n_epochs must be a whole number, got 'inf'"),
+    ("n_components", "few", "n_components must be a whole number or none, got 'few'"),
+    ("weighted", "maybe", "weighted must be true or false, got 'maybe'"),
+    ("seed", "1", "seed has its own option: use seed"),
+])  # fmt: skip
 def test_a_wrong_name_or_value_gets_one_sentence(name: str, text: str, sentence: str) -> None:
     with pytest.raises(ValueError) as refusal:
         typed_settings(Example, {name: text})
@@ -96,25 +75,20 @@ def test_options_become_settings_and_reach_the_detector() -> None:
     assert with_options({"lr": "1"}) == {"lr": "1"}
 
 
-@pytest.mark.parametrize(
-    ("settings", "options", "sentence"),
-    [
-        ({}, {"false_alarms": 0.1, "contamination": 0.05}, "false_alarms and contamination exclude each other"),
-        ({"contamination": "0.1"}, {"contamination": 0.05}, "contamination is given twice"),
-        ({"evidence": "ring"}, {"evidence": ["ring"]}, "evidence is given twice"),
-        ({"contamination": "0.1"}, {"false_alarms": 0.05}, "false_alarms and contamination exclude"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "options", "sentence"), [
+    ({}, {"false_alarms": 0.1, "contamination": 0.05}, "false_alarms and contamination exclude each other"),
+    ({"contamination": "0.1"}, {"contamination": 0.05}, "contamination is given twice"),
+    ({"evidence": "ring"}, {"evidence": ["ring"]}, "evidence is given twice"),
+    ({"contamination": "0.1"}, {"false_alarms": 0.05}, "false_alarms and contamination exclude"),
+])  # fmt: skip
 def test_options_that_contradict_each_other_are_refused(
     settings: dict[str, str], options: dict[str, Any], sentence: str
 ) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        with_options(settings, **options)
+    refuses(sentence, with_options, settings, **options)
 
 
 def test_ids_are_text_on_one_line_and_not_too_long() -> None:
-    assert shown("[bold]a\nb[/bold]") == "[bold]a b[/bold]"
-    assert len(shown("x" * 10_000)) == 48
+    assert shown("[bold]a\nb[/bold]") == "[bold]a b[/bold]" and len(shown("x" * 10_000)) == 48
     assert shown(17) == "17"
 
 
@@ -170,14 +144,6 @@ def epoch(number: int) -> Epoch:
     return Epoch(number, 10, 0.5, lambda: np.zeros(1))
 
 
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        """Say yes."""
-        return True
-
-
 def test_lines_say_stage_epoch_loss_speed_and_time_left() -> None:
     stream = io.StringIO()
     progress = LineProgress(stream, seconds_between=0.0)
@@ -199,5 +165,4 @@ def test_the_bar_follows_the_epochs_and_prints_messages_as_text(capsys: pytest.C
     task = bar.display.tasks[0]
     bar.close()
     assert (task.completed, task.total, task.description) == (4, 10, "Fitting")
-    assert task.fields["detail"] == "epoch 4 of 10, loss 0.5"
-    assert "[bold]kept[/bold]" in capsys.readouterr().err
+    assert task.fields["detail"] == "epoch 4 of 10, loss 0.5" and "[bold]kept[/bold]" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """One Spark session for all tests, and one detection that many of them inspect."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -54,11 +52,9 @@ def graph() -> AttributedGraph:
     connected = graph.adjacency.toarray()
     connected[[7, 90]] = connected[:, [7, 90]] = 0
     return AttributedGraph(
-        connected,
-        graph.attributes,
-        node_ids=[f'{"ä" if i % 2 else "="}{i}, "{i}"' for i in range(graph.n_nodes)],
+        connected, graph.attributes, node_ids=[f'{"ä" if i % 2 else "="}{i}, "{i}"' for i in range(graph.n_nodes)],
         attribute_names=graph.attribute_names,
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -75,7 +71,6 @@ def frames(spark: Any, graph: AttributedGraph) -> tuple[Any, Any]:
 
 @pytest.fixture(scope="session")
 def reference(graph: AttributedGraph) -> CrossHCM:
-    """Return the detection by the local engine."""
     return CrossHCM(**QUICK).fit(graph)
 
 

@@ -1,7 +1,5 @@
 """The whole detection: from two DataFrames to the scores of the local engine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from hopsight.hcm.cross_hcm import CrossHCM
 from hopsight.hcm.evidence import KINDS
 from hopsight.spark.detection import detect
 from spark_stages import QUICK
+from toys import refuses
 
 
 def by_node(detected: Any, graph: AttributedGraph) -> dict[str, np.ndarray]:
@@ -94,19 +93,15 @@ def check_edges(detected: Any, reference: CrossHCM, graph: AttributedGraph) -> N
 
 
 def test_sizes_and_notices(detected: Any, graph: AttributedGraph) -> None:
-    assert detected.graph["n_nodes"] == graph.n_nodes
-    assert detected.graph["n_edges"] == graph.n_edges
+    assert detected.graph["n_nodes"] == graph.n_nodes and detected.graph["n_edges"] == graph.n_edges
     assert "1 row repeats a pair of nodes: merged the rows of each pair into one edge." in detected.notices
     assert "Removed 1 self-loop." in detected.notices
 
 
 def test_bad_parameters_are_refused_before_any_work(frames: tuple[Any, Any]) -> None:
-    with pytest.raises(ValueError, match="n_folds must be at least 2"):
-        detect(*frames, CrossHCM(n_folds=1))
-    with pytest.raises(ValueError, match="contamination"):
-        detect(*frames, CrossHCM(contamination=0.9))
-    with pytest.raises(ValueError, match="false_alarms"):
-        detect(*frames, CrossHCM(false_alarms=1.5))
+    refuses("n_folds must be at least 2", detect, *frames, CrossHCM(n_folds=1))
+    refuses("contamination", detect, *frames, CrossHCM(contamination=0.9))
+    refuses("false_alarms", detect, *frames, CrossHCM(false_alarms=1.5))
     with pytest.raises(ValueError, match="the Spark engine judges edges without dropout"):
         detect(*frames, CrossHCM(dropout=0.2, dropout_at_prediction=True))
 

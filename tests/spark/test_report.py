@@ -1,7 +1,5 @@
 """The report of a detection on Spark shows an excerpt, with the numbers of the whole graph."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path
@@ -21,28 +19,18 @@ from hopsight.spark.results import Excerpt, collect_excerpt, write_reasons
 
 def test_numbers_are_those_of_the_whole_graph(tmp_path: Path) -> None:
     nodes = {
-        "node": ["a", "b", "c", "d"],
-        "rank": np.array([1, 70, 500, 9000]),
-        "score": np.array([9.0, 3.0, 1.0, 0.5]),
-        "flagged": np.array([1, 0, 0, 0]),
-        "judged": np.array([1, 1, 1, 1]),
-        "degree": np.array([40, 7, 3, 5]),
-        "ahp": np.array([2.0, 1.5, 1.2, 1.0]),
-        "iv": np.array([0.1, 0.1, 0.1, 0.1]),
+        "node": ["a", "b", "c", "d"], "rank": np.array([1, 70, 500, 9000]), "score": np.array([9.0, 3.0, 1.0, 0.5]),
+        "flagged": np.array([1, 0, 0, 0]), "judged": np.array([1, 1, 1, 1]), "degree": np.array([40, 7, 3, 5]),
+        "ahp": np.array([2.0, 1.5, 1.2, 1.0]), "iv": np.array([0.1, 0.1, 0.1, 0.1]),
         "hav": np.array([2.0, 1.7, 1.6, 1.5]),
         **{kind: np.array([9.0, 3.0, 1.0, 0.5]) * share for kind, share in zip(KINDS, (0.1, 1, 0, 0, 0), strict=True)},
         "decided_by": np.array(["ring"] * 4),
-    }
+    }  # fmt: skip
     edges = {
-        "source": np.array([1, 0]),
-        "target": np.array([0, 2]),
-        "hop": np.array([2.5, 1.5]),
-        "probability": np.array([0.1, 0.6]),
-        "variance": np.array([0.01, 0.02]),
-        "surprise": np.array([2.3, 0.5]),
-        "score": np.array([4.0, 0.2]),
-        "flagged": np.array([1, 0]),
-    }
+        "source": np.array([1, 0]), "target": np.array([0, 2]), "hop": np.array([2.5, 1.5]),
+        "probability": np.array([0.1, 0.6]), "variance": np.array([0.01, 0.02]), "surprise": np.array([2.3, 0.5]),
+        "score": np.array([4.0, 0.2]), "flagged": np.array([1, 0]),
+    }  # fmt: skip
     ring = Group("ring", np.array([0, 1, 2]), 0.9, 4.5)
     part = Excerpt(nodes, np.arange(8.0).reshape(4, 2), edges, np.array([0]), np.array([1, 2, 3]), [ring])
     sizes = {"n_nodes": 9000, "n_edges": 50_000, "n_attributes": 2}
@@ -77,8 +65,7 @@ def test_top_nodes_come_with_the_neighbors_that_fit_them_least(
     part = collect_excerpt(dataclasses.replace(detected, groups=groups, nodes=nodes), 4)
     assert [part.nodes["rank"][group.members].tolist() for group in part.groups] == [[4, 71]]
     ranks = part.nodes["rank"]
-    assert ranks[part.top].tolist() == [1, 2, 3, 4]
-    assert 15 <= part.background.size <= 20
+    assert ranks[part.top].tolist() == [1, 2, 3, 4] and 15 <= part.background.size <= 20
     assert len(part.nodes["node"]) <= 4 + 4 * 3 + 20 + 1
     place = {node: position for position, node in enumerate(graph.node_ids)}
     wanted = graph.attributes[[place[node] for node in part.nodes["node"]]]

@@ -1,7 +1,5 @@
 """``detect --engine spark``: from files to the run folder, and refusals in the words of the local engine."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,6 @@ needs_spark = pytest.mark.skipif(missing_requirement() is not None, reason=str(m
 
 @pytest.fixture
 def small(tmp_path: Path) -> tuple[Path, Path]:
-    """Return an edge list and a node table as CSV."""
     write(two_groups(1), tmp_path / "g.csv")
     return tmp_path / "g.csv", tmp_path / "g.nodes.csv"
 
@@ -50,12 +47,10 @@ def test_the_folder_has_the_tables_of_the_local_engine_and_what_it_learns_from_l
     assert [unguarded(node) for node in scores["node"]] == nodes
     edges = pl.read_csv(out / "edges.csv")
     values = ["hop", "probability", "variance", "surprise", "score", "flagged", "reason"]
-    assert edges.columns == ["source", "target", "rank", *values]
-    assert edges.height == graph.n_edges
+    assert edges.columns == ["source", "target", "rank", *values] and edges.height == graph.n_edges
     assert pl.read_csv(out / "groups.csv").columns == ["group", "kind", "members", "density", "score", "shared"]
     record = json.loads((out / "run.json").read_text())
-    assert record["seconds"]["judge"] > 0
-    assert record["graph"]["n_edges"] == edges.height
+    assert record["seconds"]["judge"] > 0 and record["graph"]["n_edges"] == edges.height
     assert record["n_flagged"] == scores["flagged"].sum()
     asked: list[Any] = []
     with monkeypatch.context() as patch:
@@ -90,8 +85,7 @@ def test_the_folder_has_the_tables_of_the_local_engine_and_what_it_learns_from_l
     local = pl.read_csv(local_out / "edges.csv")
     assert edges.columns == local.columns
     both = edges.join(local, on=["source", "target"], suffix="_local")
-    assert both.height == edges.height
-    assert both["reason"].to_list() == both["reason_local"].to_list()
+    assert both.height == edges.height and both["reason"].to_list() == both["reason_local"].to_list()
 
 
 def refusals(small: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
@@ -99,8 +93,7 @@ def refusals(small: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFix
     local = ["--nodes", str(small[1]), "--out", str(tmp_path / "local"), "--quiet"]
     assert main(["detect", str(small[0]), *local]) == 2
     message = capsys.readouterr().err
-    assert detect(small, tmp_path / "spark") == 2
-    assert not (tmp_path / "spark").exists()
+    assert detect(small, tmp_path / "spark") == 2 and not (tmp_path / "spark").exists()
     return message, capsys.readouterr().err
 
 
@@ -124,22 +117,18 @@ def test_both_engines_refuse_a_doubtful_comma_in_the_same_words(
     nodes = pl.read_csv(small[1])
     nodes.with_columns(price=pl.Series([f"{number},500" for number in range(nodes.height)])).write_csv(small[1])
     local, spark = refusals(small, tmp_path, capsys)
-    assert spark == local
-    assert "column 'price', row 1: '0,500' has a comma" in local
+    assert spark == local and "column 'price', row 1: '0,500' has a comma" in local
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        (("--detector", "hcm"), "the Spark engine runs cross_hcm only, got 'hcm'"),
-        (("--resume",), "--resume is for the local engine"),
-        (("--repeat", "2"), "--repeat is for the local engine: run the Spark engine with several seeds"),
-        (("--learn-from", __file__), "--learn-from names a file: the Spark engine learns from a column"),
-        (("--weight-column", "amount"), "the Spark engine has no weights, times, names or types"),
-        (("--derive", "sent"), "the Spark engine derives no attributes; pass --derive none"),
-        (("--memory-limit", "8GB"), "--memory-limit is for the local engine"),
-    ],
-)
+@pytest.mark.parametrize(("option", "message"), [
+    (("--detector", "hcm"), "the Spark engine runs cross_hcm only, got 'hcm'"),
+    (("--resume",), "--resume is for the local engine"),
+    (("--repeat", "2"), "--repeat is for the local engine: run the Spark engine with several seeds"),
+    (("--learn-from", __file__), "--learn-from names a file: the Spark engine learns from a column"),
+    (("--weight-column", "amount"), "the Spark engine has no weights, times, names or types"),
+    (("--derive", "sent"), "the Spark engine derives no attributes; pass --derive none"),
+    (("--memory-limit", "8GB"), "--memory-limit is for the local engine"),
+])  # fmt: skip
 def test_options_that_the_engine_does_not_support_are_refused(
     small: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], option: tuple[str, ...], message: str
 ) -> None:

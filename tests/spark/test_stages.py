@@ -1,7 +1,5 @@
 """Stages with a form of their own on Spark, and the session."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 
@@ -13,21 +11,13 @@ from hopsight.detectors.predict import threshold
 from hopsight.detectors.tails import flag_limit
 from hopsight.hcm.evidence import KINDS, EdgeBaseline, EdgeFeatures
 from hopsight.hcm.groups import find_groups
+from hopsight.spark import blocks, results, session
 from hopsight.spark import model as on_cluster
-from hopsight.spark import results, session
-from hopsight.spark.blocks import (
-    BACK,
-    BLOCK,
-    NO_FOLD,
-    Layout,
-    OrderedColumn,
-    ordered_columns,
-    quantiles,
-    sum_over_cells,
-)
+from hopsight.spark.blocks import BACK, BLOCK, NO_FOLD, Layout, OrderedColumn, sum_over_cells
 from hopsight.spark.evidence import triangle_blocks
 from hopsight.spark.model import JUDGED, VALUES
 from hopsight.spark.session import ending_quietly
+from toys import refuses
 
 
 def packed(layout: Layout, ends: np.ndarray, *columns: np.ndarray) -> list[tuple[Any, ...]]:
@@ -52,10 +42,10 @@ def test_order_statistics_agree_with_numpy_and_flags_with_the_local_rule(
     scores[0, :50] += 9.0  # some stand out, none does, many are tied
     scores[2, :300] = 0.0
     columns = {f"s{number}": values for number, values in enumerate(scores)}
-    ordered = ordered_columns(spark.createDataFrame(pa.table(columns)).repartition(3), list(columns))
+    ordered = blocks.ordered_columns(spark.createDataFrame(pa.table(columns)).repartition(3), list(columns))
     orders = [OrderedColumn(ordered, 600, number) for number in range(3)]
     assert [flag_limit(order, 0.1) for order in orders] == [threshold(values, "auto", 0.1) for values in scores]
-    found = quantiles(ordered, [0.25, 0.9], 600)
+    found = blocks.quantiles(ordered, [0.25, 0.9], 600)
     np.testing.assert_allclose(found, [np.quantile(scores[0], 0.25), np.quantile(scores[1], 0.9)], rtol=1e-14)
 
 
@@ -126,16 +116,14 @@ def test_triangles_and_groups_are_those_of_the_local_engine(spark: Any, monkeypa
 
 def test_without_pyspark_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "find_spec", lambda name: None if name == "pyspark" else name)
-    with pytest.raises(ValueError, match=r"the Spark engine needs pyspark: pip install 'hopsight\[spark\]'"):
-        session.open_session()
+    refuses(r"the Spark engine needs pyspark: pip install 'hopsight\[spark\]'", session.open_session)
 
 
 def test_without_java_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "find_spec", lambda name: name)
     monkeypatch.setattr(session.shutil, "which", lambda name: None)
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(ValueError, match="the Spark engine needs Java 17"):
-        session.check_requirements()
+    refuses("the Spark engine needs Java 17", session.check_requirements)
 
 
 def test_settings_of_the_user_are_restored(spark: Any) -> None:
@@ -146,8 +134,7 @@ def test_settings_of_the_user_are_restored(spark: Any) -> None:
         with session.run_settings(spark):
             assert [spark.conf.get(name) for name in given] == ["false", "2"]
         assert [spark.conf.get(name) for name in given] == ["true", "7"]
-    assert [spark.conf.get(name) for name in given] == ["false", "2"]
-    assert session.open_session() is spark
+    assert [spark.conf.get(name) for name in given] == ["false", "2"] and session.open_session() is spark
 
 
 def test_an_interrupt_is_the_last_word_whatever_fails_after_it(capfd: pytest.CaptureFixture[str]) -> None:

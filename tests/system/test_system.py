@@ -1,11 +1,7 @@
 """Ids, cells, files, compiled functions and memory."""
 
-from __future__ import annotations
-
 import errno
 import os
-import re
-import subprocess
 import sys
 import time
 import unicodedata
@@ -19,30 +15,21 @@ import pytest
 
 from hopsight.system import kernels as module
 from hopsight.system import machine as memory
-from hopsight.system.arrays import (
-    id_hashes,
-)
+from hopsight.system.arrays import id_hashes
 from hopsight.system.cells import guarded, guarded_frame, unguarded
-from hopsight.system.files import (
-    read_regular,
-    replacing,
-    write_whole,
-)
+from hopsight.system.files import replacing, write_whole
 from hopsight.system.kernels import compiled
+from processes import python
+from toys import refuses
 
 RISKY = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "'tis", " =1+1", "\u00a0=1", "\ufeff=1", "\u200b=1"]
 RISKY += ["\ufeff  @x", "＝1+1", "＋1", "－1", "＠x", " ＝1", "\x00=1", "﹢1"]
 HARMLESS = ["Ada", "", " ", "a=b", "\ufeffAda", "1-2", "é", "ａ＝1", "—"]
 
 
-@pytest.mark.parametrize("cell", RISKY)
-def test_what_could_be_a_formula_is_guarded(cell: str) -> None:
-    assert guarded(cell) == f"'{cell}" and unguarded(guarded(cell)) == cell
-
-
-@pytest.mark.parametrize("cell", HARMLESS)
-def test_other_text_stays_as_it_is(cell: str) -> None:
-    assert guarded(cell) == cell == unguarded(cell)
+@pytest.mark.parametrize("cell", [*RISKY, *HARMLESS])
+def test_what_could_be_a_formula_is_guarded_and_other_text_stays_as_it_is(cell: str) -> None:
+    assert guarded(cell) == ("'" if cell in RISKY else "") + cell and unguarded(guarded(cell)) == cell
 
 
 def test_all_cells_of_a_table_are_guarded_as_single_ones_are() -> None:
@@ -58,14 +45,7 @@ def test_an_id_is_hashed_as_the_text_it_is_written_as() -> None:
     ids = np.array([7, "7", "añb", "\ud800"], dtype=object)
     wanted = [int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
               for text in ("7", "7", "añb", "\ud800")]  # fmt: skip
-    assert id_hashes(ids).tolist() == wanted
-    assert id_hashes(np.array([7])).tolist() == wanted[:1]
-
-
-def words_and_numbers(text: str) -> tuple[list[str | int], str]:
-    """Return what Python sorts by: words and numbers alternate, and equal ones go by their text."""
-    parts = re.split("([0-9]+)", text)
-    return [int(part) if place % 2 else part for place, part in enumerate(parts)], text
+    assert id_hashes(ids).tolist() == wanted and id_hashes(np.array([7])).tolist() == wanted[:1]
 
 
 KILLED = """
@@ -86,8 +66,7 @@ def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
         raise RuntimeError("half way")
     assert target.read_text() == "old"
     write_whole(target, b"new")
-    assert target.read_text() == "new"
-    assert list(tmp_path.iterdir()) == [target]
+    assert target.read_text() == "new" and list(tmp_path.iterdir()) == [target]
 
 
 def test_a_symbolic_link_is_replaced_and_its_target_is_left_alone(tmp_path: Path) -> None:
@@ -102,7 +81,7 @@ def test_a_symbolic_link_is_replaced_and_its_target_is_left_alone(tmp_path: Path
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot tell whether a file is in use")
 def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
     """But neither what another process is writing now, nor a file of the user."""
-    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "graph.npz")], check=False)
+    python(KILLED, tmp_path / "graph.npz")
     (left,) = tmp_path.iterdir()
     assert left.read_text() == "half"
     (tmp_path / ".mine.part").write_text("mine")
@@ -124,16 +103,6 @@ def test_a_full_disk_is_named_by_the_file_that_was_asked_for(tmp_path: Path) -> 
     assert refused.value.filename == str(tmp_path / "missing" / "scores.csv")
 
 
-def test_only_regular_files_are_read(tmp_path: Path) -> None:
-    """Neither does a pipe block nor a device fill the memory."""
-    (tmp_path / "file").write_bytes(b"content")
-    assert read_regular(tmp_path / "file") == b"content"
-    os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(ValueError, match="is not a file but a folder, pipe or device"):
-            read_regular(path)
-
-
 def test_a_function_is_compiled_where_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numba refuses to cache where the package and the user's cache are both read-only, as in a container."""
     whole = module.njit
@@ -152,11 +121,7 @@ def test_a_function_is_compiled_where_nothing_can_be_written(monkeypatch: pytest
     assert double(21) == 42
 
 
-MB = 2**20
-
-
 def test_more_memory_than_there_is_gets_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: 2_000_000_000)
     memory.check_memory("AMEN", 1.9e9)
-    with pytest.raises(ValueError, match=r"AMEN would need about 3.0 GB .* only 2.0 GB"):
-        memory.check_memory("AMEN", 3e9)
+    refuses(r"AMEN would need about 3.0 GB .* only 2.0 GB", memory.check_memory, "AMEN", 3e9)

@@ -1,7 +1,5 @@
 """Threads keep the order and the scores; forked processes never wait forever."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -14,10 +12,8 @@ from threading import Event
 import pytest
 
 from hopsight.graph import AttributedGraph
-from hopsight.system.threads import (
-    in_order,
-    n_threads,
-)
+from hopsight.system.threads import in_order, n_threads
+from toys import refuses
 
 PROGRAM = """
 import multiprocessing, sys
@@ -83,8 +79,7 @@ def test_nothing_runs_on_after_an_error_or_when_nobody_asks_for_more() -> None:
         running.set()
         time.sleep(0.05)
 
-    with pytest.raises(ValueError, match="the first item"):
-        list(in_order(fails, range(100)))
+    refuses("the first item", list, in_order(fails, range(100)))
     count = len(started)
     time.sleep(0.2)
     assert len(started) == count < 100
@@ -141,6 +136,5 @@ def test_everything_that_reads_or_writes_tables_says_so(tmp_path: Path, monkeypa
     ]
     monkeypatch.setattr("hopsight.system.threads._process.lost_polars", True)
     for call in calls:
-        with pytest.raises(ValueError, match="in a process that was forked after its parent did so: start processes"):
-            call()
+        refuses("in a process that was forked after its parent did so: start processes", call)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["events.csv", "finished", "table.csv"]
