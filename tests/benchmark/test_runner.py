@@ -170,6 +170,9 @@ def test_a_graph_without_a_copy_is_a_row_that_says_so(tmp_path):
 
 
 def test_bad_options_are_refused_before_anything_is_written(tmp_path):
+    def start(options, settings):
+        run(make_suite("quick", Options(**(SMALL | options))), tmp_path / "out", **settings)
+
     for options, settings, message in [
         ({"detectors": ["radra"]}, {}, "did you mean radar"),
         ({"graphs": ["blogcatalogue"]}, {}, "did you mean blogcatalog"),
@@ -179,7 +182,7 @@ def test_bad_options_are_refused_before_anything_is_written(tmp_path):
         ({}, {"time_limit": -1}, "time_limit must be above 0"),
         ({}, {"memory_limit": 0}, "memory_limit must be above 0"),
     ]:
-        refuses(message, run, make_suite("quick", Options(**(SMALL | options))), tmp_path / "out", **settings)
+        refuses(message, start, options, settings)
         assert not (tmp_path / "out").exists()
 
 

@@ -21,6 +21,7 @@ from hopsight.io.rules import SINCE_1970, filled, is_time, notice_ignored, witho
 from hopsight.io.sources import Address, file_of, reading, resolve
 from hopsight.io.vocabulary import (
     ANOMALOUS,
+    ANSWERS,
     BLANK,
     COLUMN_NAMES,
     DOUBTS,
@@ -31,6 +32,7 @@ from hopsight.io.vocabulary import (
     UNDECIDED,
     first_known,
     normalized_name,
+    words_of,
 )
 from hopsight.system.arrays import find_edges
 from hopsight.system.lazy_polars import pl
@@ -123,17 +125,19 @@ def read_labels(
     if not of_edges:
         pairs = _as_written(pairs, graph, notices)
     places, words = [], []
-    missing: list[Hashable] = []
+    missing: dict[Hashable, None] = {}  # each once
     for node, label in pairs:
         try:
             places.append(find(graph, node))
-            words.append(label_word(label))
         except ValueError:
-            missing.append(node)
+            missing |= {} if label_word(node) in BLANK else {node: None}
+        else:
+            words.append(label_word(label))
     if missing:
-        are = f"{'is' if len(missing) == 1 else 'are'} not in the graph, such as {shortened(missing[0])}"
-        sentence = f"{plural(len(missing), f'labeled {noun}')} of {len(pairs):,} {are}"
-        if 2 * len(missing) >= len(pairs):
+        n_labeled = len(missing) + len(set(places))
+        are = f"{'is' if len(missing) == 1 else 'are'} not in the graph, such as {shortened(next(iter(missing)))}"
+        sentence = f"{plural(len(missing), f'labeled {noun}')} of {n_labeled:,} {are}"
+        if 2 * len(missing) >= n_labeled:
             raise ValueError(f"{sentence}; correct or remove them")
         notice(f"{sentence}: left out.", notices)
     flags = _flags(words, anomalous_value, np.ones(len(words)), notices)
@@ -166,6 +170,7 @@ def _of_column(
 ) -> Labels:
     """Return the labels in a column that a graph keeps aside."""
     words = [label_word(word) for word in column.words]
+    _check_name(name, words, anomalous_value)
     counts = np.bincount(column.codes, minlength=len(words))
     flags = _flags(words, anomalous_value, counts, notices)[column.codes]
     of_edges = column.rows.ndim == 2
@@ -198,6 +203,20 @@ def _flags(
         advice = f"; {LEAVE_OUT} {option('ignore', ['COLUMN=VALUE'])}" if anomalous_value and as_given[1:] else ""
         notice(f"Labels: read {'; '.join(said)}{advice}.", notices)
     return flags
+
+
+def _check_name(name: str, labels: Iterable[object], anomalous_value: object) -> None:
+    """Refuse only yes and no in a column such as is_legit, which says what is normal.
+
+    >>> _check_name("is_fraud", ["yes", "no"], None), _check_name("is_legit", ["ok", "fraud"], None)
+    (None, None)
+    >>> _check_name("Is legit", [True, None], None)
+    Traceback (most recent call last):
+    hopsight.checks.Refusal: anomalous_value is needed: column 'Is legit' seems to say which cases are normal
+    """
+    says_normal = not (NORMAL - ANSWERS).isdisjoint(words_of(name)) or "free" in words_of(name)
+    if says_normal and anomalous_value is None and {*map(label_word, labels)} - BLANK <= ANSWERS:
+        raise Refusal("anomalous_value", f"is needed: column {name!r} seems to say which cases are normal")
 
 
 def _merged(places: NDArray[np.int64], flags: NDArray[np.int64], *, of_edges: bool) -> Labels:
@@ -454,6 +473,7 @@ def _columns(
     if normalized_name(label) not in COLUMN_NAMES and len(others) > 1:
         notice(f"Read labels from column {label!r}.", notices)
     labels = list(table[label])
+    _check_name(label, labels, anomalous_value)
     nodes = list(zip(table["source"], table["target"], strict=False)) if of_edges else list(table[node])
     if len(nodes) != len(labels):
         raise ValueError(f"{name} has {plural(len(nodes), 'node')} and {plural(len(labels), 'label')}")

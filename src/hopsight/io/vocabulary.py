@@ -180,7 +180,7 @@ TWO_KINDS = tuple(
 _END_NAMES = (  # whole names without such words
     ("u", "v"), ("sourceid", "targetid"), ("node1", "node2"), ("node_1", "node_2"), ("id1", "id2"), ("id_1", "id_2"),
     ("start", "end"), ("head", "tail"), ("name_orig", "name_dest"), ("rater", "ratee"), ("giver", "taker"),
-    ("konto", "gegenkonto"), ("i", "j"), *TWO_KINDS,
+    ("konto", "gegenkonto"), ("i", "j"),
     *((word, word + again) for word in ("account", "iban", "user", "konto") for again in ("_1", "_duplicated_0")),
 )  # fmt: skip
 
@@ -231,6 +231,10 @@ NORMAL = frozenset(
      "benign", "honest", "ordinary", "cleared", "closed", "dismissed", "unfounded", "false positive", "false alarm",
      "fp", "tn", "true negative", "nein", "entlastet", "unbegründet", "fehlalarm", "non", "nie", "não", "нет", "ne",
      "hayır")
+)  # fmt: skip
+ANSWERS = frozenset(
+    ("1", "0", "true", "false", "yes", "no", "y", "n", "ja", "nein", "oui", "non", "tak", "nie", "sim", "não", "sí",
+     "да", "нет", "ano", "ne", "evet", "hayır")
 )  # fmt: skip
 BLANK = frozenset(("", "none", "null", "nan", "na", "n/a", "-1"))  # nobody has judged
 UNDECIDED = BLANK | frozenset(
@@ -360,12 +364,17 @@ def find_end_names(names: Sequence[str]) -> list[tuple[str, str]]:
     [('Sender_account', 'Receiver_account')]
     >>> [find_end_names(names) for names in (["To", "from_id", "From"], ["A_NUMBER", "B_NUMBER"], ["debit", "credit"])]
     [[('From', 'To')], [('A_NUMBER', 'B_NUMBER')], []]
+    >>> find_end_names(["from", "to", "user", "device"])[0], find_end_names(["buyer_id", "seller_id", "product_id"])[0]
+    (('from', 'to'), ('buyer_id', 'seller_id'))
     >>> find_end_names(["Remarks", "Remitter A/c No", "Beneficiary A/c No"])
     [('Remitter A/c No', 'Beneficiary A/c No')]
     """
     parts = [(part, name) for name in reversed(names) for part in (name.partition("(")[0], name)]
     known = {"_".join(words_of(part)): name for part, name in parts}
-    whole = [(known[one], known[other]) for one, other in _END_NAMES if one in known and other in known]
+    whole, kinds = (
+        [(known[one], known[other]) for one, other in pairs if one in known and other in known]
+        for pairs in (_END_NAMES, TWO_KINDS)
+    )
     found: list[tuple[bool, int, str, str]] = []
     for name in names:
         words = words_of(name)
@@ -374,7 +383,7 @@ def find_end_names(names: Sequence[str]) -> list[tuple[str, str]]:
             rest = [word for word in words if word != first]
             if other is not None and other != name and not any(map(_is_property, rest)):
                 found.append((not ID_WORDS.intersection(rest), len(found), name, other))
-    return [*whole, *(each[2:] for each in sorted(found))]
+    return [*whole, *(each[2:] for each in sorted(found)), *kinds]
 
 
 def goes_back(first: str, second: str) -> bool:

@@ -22,6 +22,7 @@ from hopsight.io.nodes import check_column, read_flags
 from hopsight.io.notices import notice
 from hopsight.io.rules import (
     MOST_WRONG,
+    SLASHED,
     WRITTEN,
     amount_span,
     are_currencies,
@@ -313,7 +314,7 @@ def _with_new_columns(table: Table, columns: Columns) -> Columns:
     assert columns.time is not None and columns.times is not None
     times = table.read([columns.time], text=())[columns.time]
     notice_offsets(times, None)
-    notice_undecided(times, columns.times, None)
+    notice_undecided(times, next((kind for kind, order in SLASHED.items() if order == columns.times), ""), None)
     before = table.names if columns.known is None else columns.known  # of a stream of an older version
     new = [name for name in table.names if name not in {*before, *columns.ignore}]
     void = _void(table, columns, new)
