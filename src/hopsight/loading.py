@@ -211,7 +211,7 @@ def _with_span(graph: AttributedGraph, column: int) -> str:
     if name.endswith(SINCE_1970):
         days = time_span(least * SECONDS_PER_DAY, most * SECONDS_PER_DAY, "%Y-%m-%d")
         return f"{name.removesuffix(SINCE_1970)} ({days})"
-    span = f"{least:.0f} to {most:.0f}" if is_year_name(name) else amount_span(least, most, None)
+    span = f"{least:.0f} to {most:.0f}" if is_year_name(name) else amount_span(least, most)
     return f"{name} ({span})"
 
 

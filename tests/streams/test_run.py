@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hopsight.runs.console import Progress
 from hopsight.streams import events
 from hopsight.streams import run as module
 from hopsight.streams.events import Columns
@@ -25,6 +26,17 @@ def start(frame: pl.DataFrame, folder: Path) -> Path:
     columns = Columns(time="time", amount="amount")
     stream(StreamRequest(path=str(folder / "start.parquet"), columns=columns, window="1d"), folder / "run")
     return folder / "run"
+
+
+class Said(Progress):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+
+    def say(self, text: str) -> None:
+        """Keep a sentence."""
+        self.sentences.append(text)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -239,3 +251,31 @@ def test_a_file_that_is_refused_changes_nothing(begun: tuple, tmp_path: Path) ->
     with pytest.raises(ValueError, match="'soon' is not a time"):
         watch(folder, tmp_path / "bad.csv")
     assert contents(folder) == before
+
+
+def test_a_later_file_that_overlaps_an_earlier_one_counts_each_payment_once(tmp_path: Path) -> None:
+    frame = toy_events(600).drop("label").with_columns(payment_id=pl.format("P{}", pl.int_range(pl.len())))
+    frame[:500].write_csv(tmp_path / "one.csv")
+    frame[450:].write_csv(tmp_path / "two.csv")
+    stream(
+        StreamRequest(path=str(tmp_path / "one.csv"), columns=Columns(time="time", amount="amount")), tmp_path / "run"
+    )
+    shown = Said()
+    assert watch(tmp_path / "run", tmp_path / "two.csv", progress=shown).n_events == frame.height - 500
+    said = "50 events are exact copies of earlier ones, first in row 1, with the same 'payment_id': they are left out."
+    assert said in shown.sentences
+    assert pl.read_csv(tmp_path / "run" / "edges.csv").height == frame.height
+
+
+def test_dates_of_a_later_file_that_fit_both_orders_are_stated(tmp_path: Path) -> None:
+    days = pl.format("{}/0{}/2024", pl.int_range(pl.len()) % 20 + 10, pl.int_range(pl.len()) // 300 + 1)
+    frame = toy_events(600).drop("label").with_columns(time=days)
+    frame.write_csv(tmp_path / "one.csv")
+    frame[:6].with_columns(time=pl.lit("05/06/2024")).write_csv(tmp_path / "two.csv")
+    stream(
+        StreamRequest(path=str(tmp_path / "one.csv"), columns=Columns(time="time", amount="amount")), tmp_path / "run"
+    )
+    shown = Said()
+    watch(tmp_path / "run", tmp_path / "two.csv", progress=shown)
+    said = "Column 'time': read '05/06/2024' as day/month/year as in the earlier file: no row of this one decides."
+    assert said in shown.sentences

@@ -186,7 +186,7 @@ class EdgeColumns:
         return (numbers * factor).rename(f"{name}{IN_CURRENCY}{main}" if main else name)
 
     def _span(self, name: str) -> str:
-        """Return from where to where a column of numbers or times reaches, and the sum of amounts in one currency."""
+        """Return from where to where a column of numbers or times reaches, and the sums of amounts by currency."""
         known = (self.times if name in self.times else self.numbers)[name].drop_nulls()
         if not len(known):
             return ""
@@ -195,10 +195,11 @@ class EdgeColumns:
             pattern = self.dated.get(name) or (Events.dates if are_unix(known) else None)
             return rules.time_span(least, most, pattern)
         if name != self.amount:
-            return rules.amount_span(least, most, None)
-        units = [self.unit or ""] if self.currency is None else sorted({*self._currencies})
-        total = float(known.sum()) if len(units) == 1 else None
-        return rules.amount_span(least, most, total, units[0] if len(units) == 1 else "")
+            return rules.amount_span(least, most)
+        if self.currency is None:
+            return rules.amount_span(least, most, {self.unit or "": float(known.sum())})
+        sums = pl.DataFrame({"unit": self._currencies, "amount": self.numbers[name]}).drop_nulls("amount")
+        return rules.amount_span(least, most, dict(sums.group_by("unit").sum().sort("unit").rows()))
 
     def notice_guesses(self, given: Collection[str | None], notices: list[str] | None) -> None:
         """Say which columns are the weight, the time and the amount of each edge, and how far they reach."""

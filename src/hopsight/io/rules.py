@@ -157,6 +157,7 @@ UNIX = (3e8, 5e9)  # seconds from 1979 to 2128
 UNITS = ((1e17, 1e9, "nanoseconds"), (1e14, 1e6, "microseconds"), (1e11, 1e3, "milliseconds"))
 
 
+MOST_SUMS = 6  # currencies of which each has its sum in a message
 MOST_WRONG = 0.01  # share of the filled cells of a column that may be unreadable, such as February 30: they are empty
 
 
@@ -352,16 +353,20 @@ def date_pattern(column: pl.Series, order: str | None) -> str:
     return "%d.%m.%Y" if re.match(r"\d+\.", first) else "%Y/%m/%d" if re.match(r"\d{4}/", first) else "%Y-%m-%d"
 
 
-def amount_span(least: float, most: float, total: float | None, unit: str = "") -> str:
-    """Return the smallest and the largest amount and their sum, to compare with what the user knows of a table.
+def amount_span(least: float, most: float, totals: Mapping[str, float] | None = None) -> str:
+    """Return the smallest and the largest amount and sums by currency, to compare with what the user knows of a table.
 
-    >>> amount_span(0.5, 1200.0, 4310.25, "EUR"), amount_span(0.00012, 3.0, None), amount_span(7.0, 7.0, 21.0)
+    >>> amount_span(0.5, 1200.0, {"EUR": 4310.25}), amount_span(0.00012, 3.0), amount_span(7.0, 7.0, {"": 21.0})
     ('0.50 to 1,200 EUR, 4,310.25 EUR in all', '0.00012 to 3', '7, 21 in all')
+    >>> amount_span(1.0, 900.0, {"EUR": 12.5, "PLN": 5000.0})
+    '1 to 900, 12.50 EUR and 5,000 PLN in all'
     """
-    known = [least] if least == most else [least, most]
-    parts = [" to ".join(map(_figure, known)), *([] if total is None else [_figure(total)])]
-    low, *rest = (f"{part} {unit}".rstrip() for part in parts)
-    return ", ".join([low, *(f"{part} in all" for part in rest)])
+    unit = next(iter(totals)) if totals and len(totals) == 1 else ""
+    span = f"{' to '.join(map(_figure, dict.fromkeys((least, most))))} {unit}".rstrip()
+    sums = [f"{_figure(total)} {name}".rstrip() for name, total in (totals or {}).items()]
+    if not sums or len(sums) > MOST_SUMS:
+        return span
+    return f"{span}, {' and '.join(part for part in (', '.join(sums[:-1]), sums[-1]) if part)} in all"
 
 
 def _figure(value: float) -> str:
@@ -975,7 +980,11 @@ def leaves_out_void(column: pl.Series, ignore: Sequence[str], notices: list[str]
         others = column.filter(~are_void(column)).str.strip_chars()
         counts = in_one_case(filled(others), []).value_counts().sort("count", column.name, descending=[True, False])
         n_blank = len(others) - int(counts["count"].sum())
-        if 2 <= counts.height + (n_blank > 0) <= MOST_STATUSES and max([n_blank, *counts["count"].to_list()]) > 1:
+        if (
+            counts.height > 1
+            and counts.height + (n_blank > 0) <= MOST_STATUSES
+            and max([n_blank, *counts["count"].to_list()]) > 1
+        ):
             said = [f"{shortened(word)}: {count:,}" for word, count in counts.head(SHOWN_STATUSES).rows()]
             said += [f"empty: {n_blank:,}"] if n_blank else []
             listed = ", ".join([*said, *(["…"] if counts.height > SHOWN_STATUSES else [])])

@@ -71,6 +71,7 @@ FEWEST_AMOUNTS = 10  # in a currency, before amounts in it are compared with oth
 LOG_UNIT = 1e8  # logarithms are summed as whole numbers of this fraction, so that no order of adding changes the sum
 CHUNK = 200_000  # events that are judged between two commits
 PLACE = ".hopsight-events"  # a folder for sorting
+MOST_COPIES = 1 << 18  # events of which a later file may have copies
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,12 @@ class SortedEvents:
         found = [rows.select(pl.col(end).unique()).collect()[end] for end in ("source", "target")]
         return [each.replace(self.written).unique() for each in found] if self.written else found
 
+    def copies(self) -> pl.DataFrame:
+        """Return a number for each of the last events by which a copy of it in a later file is known."""
+        rows = pl.scan_parquet(self.path, glob=False)
+        kept = MOST_COPIES if self.columns.number is not None else 0
+        return rows.tail(kept).select(copy=_all_of_it().hash()).collect()
+
     def as_in(self, known: pl.Series) -> SortedEvents:
         """Return the events with ids as a node table writes them, as ``detect`` reads them, after a notice."""
         every = pl.concat([each.alias("id") for each in self.ends()]).unique().sort()
@@ -155,13 +162,17 @@ class SortedEvents:
 
 @contextmanager
 def sorted_events(
-    source: Any, columns: Columns, folder: Path, span: tuple[float, float] | None = None
+    source: Any,
+    columns: Columns,
+    folder: Path,
+    span: tuple[float, float] | None = None,
+    before: pl.DataFrame | None = None,
 ) -> Iterator[SortedEvents]:
     """Check and sort the events of a table (a path, an address or a data frame).
 
     ``folder`` gets a folder for them, which is removed in the end. polars sorts, in files where memory runs short.
     Self-loops and rows without a time are left out with a notice, and so are times far outside ``span``, that of
-    earlier events, or outside most of this table.
+    earlier events, or outside most of this table, and copies of the events ``before`` (:meth:`SortedEvents.copies`).
     """
     place = folder / PLACE
     shutil.rmtree(place, ignore_errors=True)  # of a run that was killed
@@ -189,7 +200,7 @@ def sorted_events(
             if n_loops:
                 notice(f"Removed {plural(n_loops, 'self-loop')}.", None)
             parts = pl.scan_parquet(sorted(place.iterdir()), glob=False)
-            parts, n_copies = _without_copies(parts, columns)
+            parts, n_copies = _without_copies(parts, columns, before)
             parts, size = _in_time(parts, n_rows - n_loops - n_copies, columns, span)
         path = place / "sorted.parquet"
         parts.sort("seconds", "row").sink_parquet(path, compression="lz4", row_group_size=CHUNK)
@@ -384,20 +395,26 @@ def _with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns([number for text, number in numbers if number.null_count() == text.null_count()])
 
 
-def _without_copies(parts: pl.LazyFrame, columns: Columns) -> tuple[pl.LazyFrame, int]:
+def _all_of_it() -> pl.Expr:
+    return pl.struct("number", "source", "target", "seconds", "amount", "currency")
+
+
+def _without_copies(parts: pl.LazyFrame, columns: Columns, before: pl.DataFrame | None) -> tuple[pl.LazyFrame, int]:
     """Leave out events that repeat the number of another, and all else of it, and say so; none if others share numbers.
 
-    Returns the others, and how many were left out.
+    The other may be one of an earlier file. Returns the events that remain, and how many were left out.
     """
     if columns.number is None:
         return parts, 0
-    numbers = parts.select("row", "number").collect()
-    again = numbers.filter(~numbers["number"].is_first_distinct())
+    numbers = parts.select("row", "number", copy=_all_of_it().hash()).collect()
+    repeats = ~numbers["number"].is_first_distinct()
+    if before is not None:
+        repeats |= numbers["copy"].is_in(before["copy"].implode())
+    again = numbers.filter(repeats)
     if not again.height:
         return parts, 0
-    what = pl.struct("number", "source", "target", "seconds", "amount", "currency")
     shared = parts.filter(pl.col("number").is_in(again["number"].unique().implode()))
-    if shared.select(what.n_unique()).collect().item() > again["number"].n_unique():
+    if shared.select(_all_of_it().n_unique()).collect().item() > again["number"].n_unique():
         return parts, 0
     are = "1 event is an exact copy" if again.height == 1 else f"{again.height:,} events are exact copies"
     first = f"first in row {again['row'][0]}, with the same {columns.number!r}"
@@ -447,15 +464,13 @@ def _say_read(parts: pl.LazyFrame, columns: Columns, *, dated: bool) -> None:
     """Say how far times and amounts reach, as ``detect`` does: whoever knows the table sees what is wrong."""
     seconds, amount = pl.col("seconds"), pl.col("amount").fill_nan(None)
     values = {"first": seconds.min(), "last": seconds.max(), "least": amount.min(), "most": amount.max()}
-    units = pl.col("currency").unique().sort().implode()
-    found = parts.select(total=amount.sum(), units=units, **values).collect().row(0, named=True)
+    found = parts.select(**values).collect().row(0, named=True)
     pattern = (columns.shown or ISO).partition(" %H")[0] if dated else None
     spans = {(columns.time, "time"): time_span(found["first"], found["last"], pattern)}
     if found["least"] is not None:
-        one = found["units"] if len(found["units"]) == 1 else None
-        total = found["total"] if one else None
-        span = amount_span(found["least"], found["most"], total, one[0] or "" if one else "")
-        spans[columns.amount, "amount"] = span
+        sums = parts.filter(amount.is_not_null()).group_by("currency").agg(amount.sum()).sort("currency").collect()
+        totals = {unit or "": total for unit, total in sums.rows()}
+        spans[columns.amount, "amount"] = amount_span(found["least"], found["most"], totals)
     for (name, role), span in spans.items():
         notice(f"Read column {name!r} as the {role} of each event: {span}.", None)
 

@@ -34,6 +34,7 @@ from hopsight.runs.results import FILES as PLAIN_FILES
 from hopsight.runs.results import now
 from hopsight.streams.alerts import COLUMNS, Wording, new_alerts
 from hopsight.streams.events import (
+    MOST_COPIES,
     Columns,
     NodeAttributes,
     SortedEvents,
@@ -180,7 +181,11 @@ def watch(
         span = (float(state.notes["began"]), float(state.memory.sums[NEWEST]))
         if not repeated:
             show.begin("score")
-        with nullcontext() if repeated else sorted_events(source, columns, folder, span) as events:
+        with (
+            nullcontext()
+            if repeated
+            else sorted_events(source, columns, folder, span, state.tallies.get("copies")) as events
+        ):
             still_open = open_rows(state)
             columns_of = {name: rows.columns for name, rows in still_open.items()}
             # Nothing is changed before the new events have been read.
@@ -299,6 +304,8 @@ def _continue(
             notes["pieces"] = [*notes["pieces"], digest][-N_PIECES:]
             notes["n_pieces"] += 1
             notes["piece"] = None
+            known = [state.tallies["copies"]] if "copies" in state.tallies else []
+            state.tallies["copies"] = pl.concat([*known, events.copies()]).tail(MOST_COPIES)
         journal.commit(APPENDED)
         show.step(done, events.size, "event", plural(notes["alerts"], "alert"))
         if tell is not None:
