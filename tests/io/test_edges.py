@@ -74,7 +74,7 @@ def test_a_named_column_is_used_whatever_it_is_called() -> None:
      ["as the time of each edge: 31.12.2023 to 01.01.2024.",
       "as the amount of each edge: 3.99 to 1,200.50, 1,204.49 in all."]),
     ({"amount_eur": [7.0, 7.0, 7.5]}, ["as the amount of each edge: 7 to 7.50 EUR, 21.50 EUR in all."]),
-    ({"amount": [5, 8], "currency": ["EUR", "JPY"]}, ["as the amount of each edge: 5 to 8."]),
+    ({"amount": [5, 8], "currency": ["EUR", "JPY"]}, ["as the amount of each edge: 5 to 8, 5 EUR and 8 JPY in all."]),
     ({"amount": [5, 8], "currency": ["EUR", "EUR"]}, ["as the amount of each edge: 5 to 8 EUR, 13 EUR in all."]),
     ({"ts": [1700000000, 1700000060]}, ["as the time of each edge: 2023-11-14 22:13 to 2023-11-14 22:14."]),
     ({"step": [3, 700]}, ["as the time of each edge: 3 to 700."]),

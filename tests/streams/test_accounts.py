@@ -76,8 +76,8 @@ def test_who_passes_an_amount_on_is_named_and_who_pays_back_is_not(tmp_path: Pat
     found = alerts.filter(decided_by="cycle")
     assert found["account"].to_list() == ["P3", "P4"]
     assert found["amount"].to_list() == [4900.0, 4850.0]
-    sentence = "P3 sent 4,900 EUR on to P4, 6 hours after it received 4,950 EUR; such an amount was "
-    assert f"{sentence}passed on 2 times in a row since 2023-12-25 00:00:00. It sent at most" in found["reason"][0]
+    sentence = "P3 sent 4,900 EUR on to P4, 6 hours after it received 4,950 EUR. Since 2023-12-25 00:00:00, such "
+    assert f"{sentence}an amount has been passed on 2 times in a row along this chain. It sent" in found["reason"][0]
     assert found["reason"][0].endswith("in each block of 4 days from 2023-11-15 00:00:00 to 2023-12-21 00:00:00.")
     days = (pl.col("time").dt.epoch("s") - START) // 86400  # the alert is in the block from day 40 on
     sums = rows.filter(pl.col("source") == "P3", days < 36).group_by(days // 4).agg(pl.col("amount").sum())
@@ -147,7 +147,7 @@ def test_amounts_are_told_in_the_currency_that_they_were_paid_in(tmp_path: Path)
     assert "so far, first payments in several currencies; 1 other payment since 2023-11-15 00:00:00." in y["reason"]
     assert (y["amount"], y["usual_amount"], y["currency"]) == (None, None, None)
     last = alerts.filter(account="C3", decided_by="cycle").row(0, named=True)
-    assert "C3 sent 5,900 USD on to P2, 1 hour after it received 890,000 JPY;" in last["reason"]
+    assert "C3 sent 5,900 USD on to P2, 1 hour after it received 890,000 JPY." in last["reason"]
     assert (last["amount"], last["currency"]) == (5900.0, "USD")
 
 

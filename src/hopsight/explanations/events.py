@@ -248,11 +248,11 @@ def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar, circl
     if facts.share < MOST_PASSED:
         passed, usual = money(facts.passed), f"{facts.usual:.0%}" if facts.usual else "nothing"
         usually = f"; others usually pass on {usual}" if facts.usual < facts.share else ""
-        sentence = f"It passed on {passed} of the {received} it received {within} ({when}){usually}."
+        sentence = f"It passed on {passed} of the {received} it received, each time {within} ({when}){usually}."
         return sentence, f"passed on {passed} of {received} {within}{usually}{group}"
     part = f"{min(facts.share, 0.99 if facts.passed < facts.received else 1.0):.0%}"  # 99.8% is not all
     soon = "" if half == within else f", half of that {half}"
-    sentence = f"{part} of the {received} it received went out again {within}{soon} ({when})."
+    sentence = f"{part} of the {received} it received went out again, each time {within}{soon} ({when})."
     in_time = "" if group and soon else f"{', half' if soon else ''} {half}"
     return sentence, f"{part} of {received} out again{in_time}{group}"
 

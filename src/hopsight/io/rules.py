@@ -980,11 +980,9 @@ def leaves_out_void(column: pl.Series, ignore: Sequence[str], notices: list[str]
         others = column.filter(~are_void(column)).str.strip_chars()
         counts = in_one_case(filled(others), []).value_counts().sort("count", column.name, descending=[True, False])
         n_blank = len(others) - int(counts["count"].sum())
-        if (
-            counts.height > 1
-            and counts.height + (n_blank > 0) <= MOST_STATUSES
-            and max([n_blank, *counts["count"].to_list()]) > 1
-        ):
+        sizes = counts["count"].to_list()
+        is_usual = len(sizes) == 1 and sizes[0] > n_blank  # a word that most rows have, and all others none
+        if 2 <= len(sizes) + (n_blank > 0) <= MOST_STATUSES and max([n_blank, *sizes]) > 1 and not is_usual:
             said = [f"{shortened(word)}: {count:,}" for word, count in counts.head(SHOWN_STATUSES).rows()]
             said += [f"empty: {n_blank:,}"] if n_blank else []
             listed = ", ".join([*said, *(["…"] if counts.height > SHOWN_STATUSES else [])])

@@ -302,9 +302,9 @@ def chain_reason(row: Mapping[str, Any], wording: Wording) -> str:
         at_most = wording.at_most(values[said.MOST_SENT], currency, said.LENGTHS[-1], row["place"], wording.began)
         most = f" It sent {at_most}."
     return (
-        f"{row['source']} sent {sent} on to {row['target']}{later} it received {received}; "
-        f"such an amount was passed on {plural(int(values[said.N_LINKS]), 'time')} in a row since "
-        f"{wording.moment(values[said.CHAIN_BEGAN])}.{most}"
+        f"{row['source']} sent {sent} on to {row['target']}{later} it received {received}. Since "
+        f"{wording.moment(values[said.CHAIN_BEGAN])}, such an amount has been passed on "
+        f"{plural(int(values[said.N_LINKS]), 'time')} in a row along this chain.{most}"
     )
 
 
