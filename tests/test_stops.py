@@ -174,3 +174,14 @@ def test_a_signal_that_a_library_swallows_is_repeated() -> None:
     for number, process in started.items():
         _, told = process.communicate(timeout=20)
         assert process.returncode == 128 + number and told == "hopsight: stopped\n"
+
+
+def test_ctrl_c_while_the_command_line_is_made_is_one_line() -> None:
+    program = (
+        "import os, signal, sys, hopsight.cli as cli\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "cli.decorate = lambda command: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.exit(cli.main(['describe', 'a.csv']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "hopsight: stopped\n")

@@ -289,3 +289,40 @@ def test_a_day_of_no_length_is_refused() -> None:
     usual = flow_of(bank([(0, 1, 10.0, 1.0)], 2)).usual
     for day in (np.zeros(2), np.ones(1)):
         refuses("a day of no length", replace, usual, day=day)
+
+
+def test_amounts_of_earlier_events_are_usual_and_their_partners_known() -> None:
+    """Node 1 had 5,000 from node 0 in three months; node 2 never had such an amount."""
+    alone = bank([(0, 1, 5000.0, 1.0), (3, 1, 5100.0, 2.0), (3, 2, 5100.0, 2.0)], 10)
+    now = alone.events
+    then = START - DAY * np.array([90.0, 60.0, 30.0])
+    wages = Events(np.zeros(3, int), np.ones(3, int), np.full(3, 5000.0), then)
+    usual = flow_of(alone).usual
+
+    def unlike(earlier: Events | None) -> dict[tuple[int, int], float]:
+        flow = Flow(replace(now, earlier=earlier), alone.n_nodes, usual)
+        ends = zip(flow.events.source.tolist(), flow.events.target.tolist(), strict=True)
+        return dict(zip(ends, flow.unlike.tolist(), strict=True))
+
+    without, known = unlike(None), unlike(wages.in_currencies(now))
+    assert known[0, 1] == 0.0 < without[0, 1]  # they have dealt with each other for more than two weeks
+    assert known[3, 1] < 0.7 * without[3, 1] and known[3, 2] == without[3, 2]
+    graph = replace(alone, events=replace(now, earlier=replace(wages, source=np.full(3, 4)).in_currencies(now)))
+    said = facts(graph, "amount", 1, usual)
+    assert said.n_earlier >= 3 and said.usual == pytest.approx(5000.0, rel=0.05)  # of another payer
+
+
+def test_earlier_amounts_in_currencies_that_the_file_lacks_are_unknown() -> None:
+    then = Events(
+        np.zeros(3, int),
+        np.ones(3, int),
+        np.array([5.0, 6.0, 7.0]),
+        np.arange(3.0),
+        np.array([0, 1, 0]),
+        ("EUR", "PLN"),
+    )
+    now = replace(then, currency=np.array([0, 0, 1]), currencies=("PLN", "USD"))
+    found = then.in_currencies(now)
+    assert found.currencies == ("PLN", "USD") and found.currency.tolist() == [0, 0, 0]
+    np.testing.assert_array_equal(found.amount, [np.nan, 6.0, np.nan])
+    assert then.in_currencies(replace(now, currency=None, currencies=())).amount is None

@@ -66,6 +66,9 @@ DOUBT = "…if the point separates thousands…"
 COMMA = "…comma that may stand for a decimal point or separate thousands…"
 
 CELLS = {
+    "codes of several lengths that begin with 0": Case(
+        "from,to,amount,client", "{a},{b},{i},{c}", ["01234567890", "5250007738", "98765432109"],
+        said="Column 'client' holds codes with leading zeros, which are not read as numbers."),
     "words for empty count as empty": Case(
         "from,to,amount", "{a},{b},{c}", ["n.c.", "n/d", "s/d", "k.A.", *"01234567"],
         amounts=[*range(8), *[np.nan] * 4]),
@@ -128,6 +131,10 @@ def test_amounts_are_read_as_people_write_them(case: Case, tmp_path: Path) -> No
 FEES = "sender,receiver,fee,fee_amount,amount"
 
 CURRENCIES = {
+    "each currency has its sum": Case(
+        "from,to,amount,currency", "{a},{b},{i},{c}", ["EUR", "PLN"],
+        said="Read column 'amount' as the amount of each edge: 0 to 11, 30 EUR and 36 PLN in all."),
+} | {
     f"the currency {unit} is that of amounts like {cell.format(i=7)}": Case(
         "from;to;valor", f"{{a}};{{b}};{cell}", amounts=amounts, currencies=(unit,))
     for amounts, cells in (

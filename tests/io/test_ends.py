@@ -19,6 +19,8 @@ PAYSIM = """step,type,amount,nameOrig,oldbalanceOrg,newbalanceOrig,nameDest,oldb
 NAMED = {
     "behind dates and amounts": Case(
         "Valuta;Summe;Konto;Partner", "{day}.03.2024;{i},50;{a};{b}", ends="Konto>Partner", ids=PEOPLE),
+    "payers before users and devices": Case(
+        "from,to,amount,time,user,device", "{a},{b},{i},2024-03-{day:02},u{p},d{q}", ends="from>to", ids=PEOPLE),
     "balances of both ends are no ends": Case(
         PAYSIM.split("\n")[0], PAYSIM.split("\n")[1:], ends="nameOrig>nameDest"),
     "every device has one owner": Case(

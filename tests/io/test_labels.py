@@ -145,3 +145,23 @@ def test_a_list_of_nodes_has_a_column_or_one_node_per_line(graph: AttributedGrap
     for text, message in (("id,team\n7,a\n", "no column node"), ("node\n", "lists no nodes")):
         file.write_text(text)
         refuses(message, file, graph, by=read_nodes)
+
+
+def test_each_unknown_case_counts_once() -> None:
+    nodes = [f"n{number}" for number in range(24)]
+    graph = AttributedGraph.from_edges(range(23), range(1, 24), np.zeros((24, 1)), node_ids=nodes)
+    cases = pl.DataFrame({"node": [*nodes, *["lost"] * 24, ""], "verdict": ["fraud", "ok"] * 24 + ["ok"]})
+    found = read_labels(cases, graph, notices=(notices := []))
+    assert found.positions.size == 24
+    assert "1 labeled node of 25 is not in the graph, such as 'lost': left out." in notices
+
+
+@pytest.mark.parametrize(("name", "words"), [("is_legit", "yes no"), ("genuine", "1 0"), ("fraud_free", "true false")])
+def test_yes_may_mean_normal(name: str, words: str) -> None:
+    graph = AttributedGraph.from_edges([0, 1], [1, 2], np.zeros((3, 1)), node_ids=["a", "b", "c"])
+    cases = pl.DataFrame({"node": ["a", "b"], name: words.split()})
+    with pytest.raises(
+        ValueError, match=f"anomalous_value is needed: column '{name}' seems to say which cases are normal"
+    ):
+        read_labels(cases, graph, notices=[])
+    assert read_labels(cases, graph, words.split()[1], notices=[]).anomalous.tolist() == [False, True]

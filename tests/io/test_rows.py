@@ -23,6 +23,9 @@ ROWS = {
         "Nº|from|to", [*(f"{i}|{PEOPLE[i % 5]}|{PEOPLE[i % 5 + 1]}" for i in range(7, 27)), "TOTAL||"],
         said=["Left out 1 row without a node id, first row 21 of the data.",
               "Column 'Nº' only identifies rows and is left out."]),
+    "numbers of the rows of three months are left out": Case(
+        "Lp.,from,to,amount", [f"{i % 40 + 1},{PEOPLE[i % 6]},{PEOPLE[i % 5]},{i * i % 7}.5" for i in range(118)],
+        said="Column 'Lp.' only identifies rows and is left out."),
     "a total that counts rows is no edge": Case(
         "from;to;note;amount", "{a};{b};;{i}.5", after="TOTAL;60 rows;;999\n", amounts=[i + 0.5 for i in range(12)],
         said="Left out the last row, 'TOTAL' and '60 rows', which adds up others."),

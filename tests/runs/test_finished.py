@@ -9,7 +9,7 @@ import pytest
 
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import write_npz
-from hopsight.runs.detect import detect
+from hopsight.runs.detect import detect, score
 from hopsight.runs.finished import Move, compare, find_node, open_run, write_redacted
 from hopsight.runs.folder import write_record
 from hopsight.runs.request import Request, Source
@@ -169,3 +169,16 @@ def test_a_record_with_something_else_in_a_part_is_compared_without_it(pair: tup
     record = json.loads((pair[1] / "run.json").read_text())
     (pair[1] / "run.json").write_text(json.dumps({**record, part: 5}))
     assert compare(*pair).n_common > 0
+
+
+def test_a_score_without_the_node_table_of_the_run_asks_for_it(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    ends = rng.integers(0, 40, size=(2, 200))
+    pl.DataFrame({"from": ends[0], "to": ends[1]}).write_csv(tmp_path / "edges.csv")
+    pl.DataFrame({"id": range(40), "age": rng.normal(size=40)}).write_csv(tmp_path / "people.csv")
+    source = Source(path=str(tmp_path / "edges.csv"), nodes=str(tmp_path / "people.csv"))
+    detect(Request(source=source, detector="cross_hcm", preset="untrained"), tmp_path / "run")
+    refuses(
+        "nodes is missing: the run of this model read a node table, people.csv, and the graph lacks 1 attribute that",
+        score, tmp_path / "run", Source(path=str(tmp_path / "edges.csv")), tmp_path / "new",
+    )  # fmt: skip
