@@ -119,7 +119,7 @@ def detected(run: CommandRun) -> Any:
     from hopsight.spark.blocks import computed
     from hopsight.spark.results import node_table
 
-    found, taught = run.detected, run.detected.taught
-    scores = node_table(taught.before, run.fit.nodes.rows, found.detector, taught.threshold_before)
-    fitted = found.fitted | {"threshold_": taught.threshold_before}
-    return replace(found, scores=computed(scores), fitted=fitted, taught=None)
+    found, feedback = run.detected, run.detected.feedback
+    scores = node_table(feedback.before, run.fit.nodes.rows, found.detector, feedback.threshold_before)
+    fitted = found.fitted | {"threshold_": feedback.threshold_before}
+    return replace(found, scores=computed(scores), fitted=fitted, feedback=None)
