@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
@@ -115,6 +115,15 @@ def plural(count: int, noun: str) -> str:
     if re.search(r"[^aeiou]y$", noun):
         return f"{count:,} {noun[:-1]}ies"
     return f"{count:,} {noun}{'es' if re.search(r'(s|x|z|ch|sh)$', noun) else 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names as in a sentence.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
 def shortened(value: object, limit: int = 60) -> str:

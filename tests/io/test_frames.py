@@ -412,6 +412,9 @@ FRAMES = {
         {"from": pa.array(map(str, SOURCES)).dictionary_encode(), "to": pa.array(map(str, TARGETS)).dictionary_encode(),
          "amount": pa.array([i % 7 for i in COUNT], pa.uint8()), "raw": pa.array([b"z"] * 48),
          "when": pa.array([i * 10**12 for i in COUNT], pa.timestamp("ns", "UTC"))}),
+    "arrow decimals of 256 bits": pa.table(
+        {"from": SOURCES, "to": TARGETS, "amount": pa.array([Decimal(i) / 4 for i in COUNT], pa.decimal256(50, 2)),
+         "when": pa.array([i * 10**12 for i in COUNT], pa.timestamp("ns"))}),
 }  # fmt: skip
 
 

@@ -193,8 +193,9 @@ class Explainer:
         graph = self.graph
         edges, others = self.edges.at(position)
         judged = bool(self.model.judged_[position]) if hasattr(self.model, "judged_") else True
-        alone = APART if are_apart(graph)[position] else NO_EDGES
-        notes = ([] if edges.size else [alone]) + ([] if judged else [NOT_JUDGED])
+        notes = [] if judged else [NOT_JUDGED]
+        if not edges.size:
+            notes.insert(0, APART if are_apart(graph)[position] else NO_EDGES)
         compared = self.edges.compared(edges)
         is_ranked = graph.ranked is None or bool(graph.ranked[position])
         if is_ranked and edges.size and not compared.any():

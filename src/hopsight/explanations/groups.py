@@ -11,11 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hopsight.checks import Refusal, plural, printable
+from hopsight.checks import Refusal, listed, plural, printable
 from hopsight.explanations.attributes import category_columns
 from hopsight.explanations.events import Calendar, exchanged, money
 from hopsight.explanations.reasons import SCALE
-from hopsight.explanations.text import Readable, Table, listed, origin, shown_name, shown_value
+from hopsight.explanations.text import Readable, Table, origin, shown_name, shown_value
 from hopsight.graph import AttributedGraph
 from hopsight.io.derive import FOR_COUNT
 

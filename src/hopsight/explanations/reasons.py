@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from hopsight.checks import option, plural, printable
+from hopsight.checks import listed, option, plural, printable
 from hopsight.detectors.table import FLOW_KINDS, RELATION_KINDS, UNLABELED
 from hopsight.explanations.events import NOTICEABLE, Calendar, FlowReason, money
 from hopsight.explanations.text import (
@@ -19,7 +19,6 @@ from hopsight.explanations.text import (
     fixed,
     is_amount,
     is_time,
-    listed,
     number,
     origin,
     percent,

@@ -203,15 +203,6 @@ def printable_json(value: Any, *, indent: int | None = 1) -> str:
     return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
-def listed(names: Sequence[str]) -> str:
-    """Join names as in a sentence.
-
-    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
-    ('a', 'a and b', 'a, b and c')
-    """
-    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
-
-
 def broken(text: str, indent: str = "  ") -> str:
     """Break a text into lines of at most 80 columns, unless a word is longer; later lines are indented."""
     return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or text

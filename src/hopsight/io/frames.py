@@ -582,7 +582,7 @@ def frame_of(table: Any) -> pl.DataFrame:
         if _library(table) == "pandas":
             return _from_pandas(table)
         if hasattr(table, "__arrow_c_stream__"):
-            return _without_extensions(pl.DataFrame(table))
+            return _without_extensions(pl.DataFrame(_narrow(table)))
         return _by_narwhals(table)
     except (pl.exceptions.PolarsError, TypeError) as error:
         reason = str(error).strip().partition("\n")[0][:200]
@@ -638,6 +638,14 @@ def _pandas_series(name: str, column: Any) -> pl.Series:
         return pl.Series(name, values, nan_to_null=values.dtype.kind == "f")
     empty = column.isna().to_numpy(dtype=bool)
     return _series(name, [None if gap else cell for cell, gap in zip(column.tolist(), empty, strict=True)])
+
+
+def _narrow(table: Any) -> Any:
+    """Return a table of pyarrow whose decimals of 256 bits, which polars cannot read, are floats."""
+    for place, field in enumerate(table.schema if _library(table) == "pyarrow" else ()):
+        if str(field.type).startswith("decimal256"):
+            table = table.set_column(place, field.name, table.column(place).cast("float64"))
+    return table
 
 
 def _without_extensions(frame: pl.DataFrame) -> pl.DataFrame:

@@ -21,15 +21,16 @@ from hopsight.io.rules import SINCE_1970, filled, is_time, notice_ignored, witho
 from hopsight.io.sources import Address, file_of, reading, resolve
 from hopsight.io.vocabulary import (
     ANOMALOUS,
-    ANSWERS,
     BLANK,
     COLUMN_NAMES,
     DOUBTS,
     MAYBE_NAMES,
     NEGATIONS,
+    NO,
     NORMAL,
     SUSPICION,
     UNDECIDED,
+    YES,
     first_known,
     normalized_name,
     words_of,
@@ -214,8 +215,8 @@ def _check_name(name: str, labels: Iterable[object], anomalous_value: object) ->
     Traceback (most recent call last):
     hopsight.checks.Refusal: anomalous_value is needed: column 'Is legit' seems to say which cases are normal
     """
-    says_normal = not (NORMAL - ANSWERS).isdisjoint(words_of(name)) or "free" in words_of(name)
-    if says_normal and anomalous_value is None and {*map(label_word, labels)} - BLANK <= ANSWERS:
+    says_normal = not (NORMAL - NO).isdisjoint(words_of(name)) or "free" in words_of(name)
+    if says_normal and anomalous_value is None and {*map(label_word, labels)} - BLANK <= YES | NO:
         raise Refusal("anomalous_value", f"is needed: column {name!r} seems to say which cases are normal")
 
 

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from hopsight.checks import option, plural, shortened
+from hopsight.checks import listed, option, plural, shortened
 from hopsight.io.notices import notice
 from hopsight.io.vocabulary import (
     CASE,
@@ -366,7 +366,7 @@ def amount_span(least: float, most: float, totals: Mapping[str, float] | None = 
     sums = [f"{_figure(total)} {name}".rstrip() for name, total in (totals or {}).items()]
     if not sums or len(sums) > MOST_SUMS:
         return span
-    return f"{span}, {' and '.join(part for part in (', '.join(sums[:-1]), sums[-1]) if part)} in all"
+    return f"{span}, {listed(sums)} in all"
 
 
 def _figure(value: float) -> str:

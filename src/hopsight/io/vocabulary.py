@@ -221,20 +221,17 @@ REACHED = {
     "eingehend", "ein", "einzahlung", "входящий", "зачисление", "entrant", "entrante", "przychodzące", "inkommande",
     "gelen", "入金", "입금", "被叫", "mt", "inward", "payin", "sell",
 }  # fmt: skip
-ANOMALOUS = frozenset(
-    ("anomalous", "anomaly", "1", "true", "yes", "y", "fraud", "fraudulent", "bad", "suspicious", "positive", "illicit",
-     "spam", "scam", "banned", "abuse", "confirmed", "confirmed case", "true positive", "tp", "false negative", "fn",
-     "sar", "chargeback", "betrug", "ja", "bestätigt", "fraude", "oui", "tak", "sim", "sí", "да", "ano", "evet")
+YES = frozenset(("1", "true", "yes", "y", "ja", "oui", "tak", "sim", "sí", "да", "ano", "evet"))
+NO = frozenset(("0", "false", "no", "n", "nein", "non", "nie", "não", "нет", "ne", "hayır"))
+ANOMALOUS = YES | frozenset(
+    ("anomalous", "anomaly", "fraud", "fraudulent", "bad", "suspicious", "positive", "illicit", "spam", "scam",
+     "banned", "abuse", "confirmed", "confirmed case", "true positive", "tp", "false negative", "fn", "sar",
+     "chargeback", "betrug", "bestätigt", "fraude")
 )  # fmt: skip
-NORMAL = frozenset(
-    ("normal", "0", "false", "no", "n", "ok", "good", "legit", "legitimate", "licit", "negative", "clean", "genuine",
-     "benign", "honest", "ordinary", "cleared", "closed", "dismissed", "unfounded", "false positive", "false alarm",
-     "fp", "tn", "true negative", "nein", "entlastet", "unbegründet", "fehlalarm", "non", "nie", "não", "нет", "ne",
-     "hayır")
-)  # fmt: skip
-ANSWERS = frozenset(
-    ("1", "0", "true", "false", "yes", "no", "y", "n", "ja", "nein", "oui", "non", "tak", "nie", "sim", "não", "sí",
-     "да", "нет", "ano", "ne", "evet", "hayır")
+NORMAL = NO | frozenset(
+    ("normal", "ok", "good", "legit", "legitimate", "licit", "negative", "clean", "genuine", "benign", "honest",
+     "ordinary", "cleared", "closed", "dismissed", "unfounded", "false positive", "false alarm", "fp", "tn",
+     "true negative", "entlastet", "unbegründet", "fehlalarm")
 )  # fmt: skip
 BLANK = frozenset(("", "none", "null", "nan", "na", "n/a", "-1"))  # nobody has judged
 UNDECIDED = BLANK | frozenset(

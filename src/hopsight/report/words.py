@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.checks import duration, plural
+from hopsight.checks import duration, listed, plural
 from hopsight.detectors.table import decided_by
 from hopsight.explanations import Explainer, Explanation
-from hopsight.explanations.text import flagged_sentence, listed, shown_name
+from hopsight.explanations.text import flagged_sentence, shown_name
 from hopsight.graph import AttributedGraph
 
 TABLES = {

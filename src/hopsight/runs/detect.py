@@ -368,7 +368,7 @@ def _asking_for_nodes(source: Source, record: Mapping[str, Any]) -> Iterator[Non
     try:
         yield
     except LacksAttributesError as error:
-        nodes = (record.get("request") or record).get("source", {}).get("nodes")
+        nodes = (_asked(record).get("source") or {}).get("nodes")
         if not nodes or source.nodes is not None:
             raise
         lacks = str(error).partition(":")[0]
@@ -376,13 +376,18 @@ def _asking_for_nodes(source: Source, record: Mapping[str, Any]) -> Iterator[Non
         raise Refusal("nodes", f"is missing: the run of this model read a node table, {table}, and {lacks}") from None
 
 
+def _asked(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what was asked for, given the record of a detection or of scores."""
+    request = record.get("request")
+    return request if isinstance(request, dict) else record
+
+
 def _read_like(source: Source, record: Mapping[str, Any], model: Any) -> Source:
     """Return a source with the options of a finished run, of a detection or scores, where it has none of its own.
 
     A model of a directed graph reads directed edges, also if it was fitted to a file that says so itself.
     """
-    request = record.get("request")
-    asked: Mapping[str, Any] = request if isinstance(request, dict) else record
+    asked = _asked(record)
     if not (known := asked.get("source")):
         if source.path is not None and not source.path.endswith(".npz"):
             notice("This model does not say how its tables were read: pass the options of its run.", None)

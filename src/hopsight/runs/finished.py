@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from hopsight.checks import check_count, option, plural, printable
+from hopsight.checks import check_count, listed, option, plural, printable
 from hopsight.explanations import EdgeExplanation, Explainer, Explanation, GroupExplanation
 from hopsight.explanations.explainer import near_names, no_node
-from hopsight.explanations.text import Readable, Table, listed
+from hopsight.explanations.text import Readable, Table
 from hopsight.graph import AttributedGraph
 from hopsight.io.ids import are_forms_of
 from hopsight.metrics import mid_ranks, ranking

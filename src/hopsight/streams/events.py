@@ -137,11 +137,11 @@ class SortedEvents:
         found = [rows.select(pl.col(end).unique()).collect()[end] for end in ("source", "target")]
         return [each.replace(self.written).unique() for each in found] if self.written else found
 
-    def copies(self) -> pl.DataFrame:
-        """Return a number for each of the last events by which a copy of it in a later file is known."""
-        rows = pl.scan_parquet(self.path, glob=False)
+    def copies(self, before: pl.DataFrame | None) -> pl.DataFrame:
+        """Return a number for each of the last events, here and before, by which a copy in a later file is known."""
         kept = MOST_COPIES if self.columns.number is not None else 0
-        return rows.tail(kept).select(copy=_all_of_it().hash()).collect()
+        mine = pl.scan_parquet(self.path, glob=False).tail(kept).select(copy=_all_of_it().hash()).collect()
+        return mine if before is None else pl.concat([before, mine]).tail(MOST_COPIES)
 
     def as_in(self, known: pl.Series) -> SortedEvents:
         """Return the events with ids as a node table writes them, as ``detect`` reads them, after a notice."""

@@ -34,7 +34,6 @@ from hopsight.runs.results import FILES as PLAIN_FILES
 from hopsight.runs.results import now
 from hopsight.streams.alerts import COLUMNS, Wording, new_alerts
 from hopsight.streams.events import (
-    MOST_COPIES,
     Columns,
     NodeAttributes,
     SortedEvents,
@@ -304,8 +303,7 @@ def _continue(
             notes["pieces"] = [*notes["pieces"], digest][-N_PIECES:]
             notes["n_pieces"] += 1
             notes["piece"] = None
-            known = [state.tallies["copies"]] if "copies" in state.tallies else []
-            state.tallies["copies"] = pl.concat([*known, events.copies()]).tail(MOST_COPIES)
+            state.tallies["copies"] = events.copies(state.tallies.get("copies"))
         journal.commit(APPENDED)
         show.step(done, events.size, "event", plural(notes["alerts"], "alert"))
         if tell is not None:
