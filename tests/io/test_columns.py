@@ -55,7 +55,7 @@ COLUMNS = {
         "name", [f"n{i}" for i in range(50)], sorted(f"name=n{i}" for i in range(50))),
     "fifty-one values are left out": Column(
         "name", [f"n{i}" for i in range(51)], [], [],
-        ["Column 'name' has 51 different values (more than 50) and is left out."]),
+        ["Column 'name' has more than 50 different values and is left out."]),
     "equally long lists are columns": Column("x", [[1, 2], [3, 4]], ["x_0", "x_1"], [[1, 3], [2, 4]], []),
     "so are arrays": Column(
         "x", pl.Series([[1.0, 2.0], [3.0, 4.0]], dtype=pl.Array(pl.Float32, 2)), ["x_0", "x_1"], [[1, 3], [2, 4]]),
@@ -72,7 +72,7 @@ COLUMNS = {
     "a named category is kept": Column(
         "class", ["a", "b", "a"], ["class=a", "class=b"], options={"category": ["class"]}),
     "few rows that share a value are counted": Column("IBAN", [*IBANS, *IBANS[:2]], [], [], [
-        f"Column 'IBAN' has 58 different values (more than 50) and is left out{SHARED}"]),
+        f"Column 'IBAN' has more than 50 different values and is left out{SHARED}"]),
     "so are those of a reference": Column("iban_ref", [*IBANS, *IBANS[:2]], [], [], [
         f"Column 'iban_ref' only identifies rows and is left out{SHARED}"]),
     "a city is no such value": Column("city", [each[:5] for each in IBANS], said=[]),

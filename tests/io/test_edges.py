@@ -209,8 +209,8 @@ def test_numbers_of_payments_and_free_text_are_left_out_unless_named() -> None:
     )  # fmt: skip
     graph = load(rows, notices=(notices := []))
     assert not [name for name in graph.attribute_names if name.startswith(("Invoice", "Trans", "memo"))]
-    assert "Column 'Invoice No' only identifies rows and is left out." in notices
-    said = "Column 'memo' has 10 different values in 19 rows and is left out; pass category=['memo'] to keep it."
+    assert "Columns 'Invoice No' and 'Trans-Nr.' only identify rows and are left out." in notices
+    said = "Column 'memo' has different values in most rows and is left out; pass category=['memo'] to keep it."
     assert said in notices
     kept = load(rows, category=["memo"], notices=[])
     assert "memo sent, different values for its count" in kept.attribute_names

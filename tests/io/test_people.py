@@ -52,7 +52,7 @@ def test_codes_that_nearly_nobody_shares_are_no_attributes(tmp_path: Path) -> No
     lines = [f"p{i},0{6000 + i},0{1000 + i % 55},{90000 + i % 55},{i % 9}" for i in range(60)]
     graph, notices = loaded(edges, nodes=put(tmp_path / "nodes.csv", "id,Tél.,Code postal,zip,age", lines))
     assert graph.attribute_names == ("age",)
-    said = "Column 'Code postal' has 55 different values (more than 50) and is left out; 10 rows share a value"
+    said = "Columns 'Code postal' and 'zip' have more than 50 different values and are left out; 10 rows share a value"
     assert any(each.startswith(said) for each in notices)
 
 

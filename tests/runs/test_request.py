@@ -94,13 +94,13 @@ def test_ids_are_text_on_one_line_and_not_too_long() -> None:
 
 def test_the_ranking_shows_the_rule_and_further_columns(capsys: pytest.CaptureFixture[str]) -> None:
     more = {"stability": ["100%", "40%"], "what is special": ["income 9", "x" * 90]}
-    ranked = [("a", 4.2), ("b" * 99, 1.1)]
+    ranked = [("a", 4.2), ("b" * 24, 1.1)]
     show_ranking(ranked, n_nodes=9, n_flagged=1, threshold=2.0, rule="1 node flagged by a rule.", more=more)
     assert capsys.readouterr().out.splitlines() == [
         "The 2 most anomalous of 9 nodes",
         "rank  node                      score  flagged  stability  what is special",
         "   1  a                         4.200      yes       100%  income 9",
-        f"   2  {'b' * 23}…  1.100                 40%  {'x' * 21}",
+        f"   2  {'b' * 24}  1.100                 40%  {'x' * 21}",
         *(f"{' ' * 59}{'x' * 21}" for _ in range(3)),
         f"{' ' * 59}{'x' * 6}",
         "1 node flagged by a rule.",
@@ -130,6 +130,18 @@ def test_names_are_cut_before_reasons_which_go_on_in_another_line(capsys: pytest
     ]
     show_ranking([("a", 4.2)], n_nodes=9, n_flagged=1, threshold=2.0, more={"name": names[:1], "why": ["x" * 37]})
     assert capsys.readouterr().out.splitlines()[2] == f"   1  a     4.200      yes  Company 614,…  {'x' * 37}"
+
+
+def test_an_iban_is_shown_whole_and_a_name_takes_what_room_it_leaves(capsys: pytest.CaptureFixture[str]) -> None:
+    """4 + 34 + 5 + 7 columns and eight spaces leave 22 for the name; the reason has a line of its own."""
+    more = {"name": ["x" * 24, "Ada"], "what is special": ["66% of 65,837 PLN out again", "short"]}
+    show_ranking([("b" * 34, 4.2), ("c" * 35, 1.1)], n_nodes=9, n_flagged=1, threshold=2.0, more=more)
+    assert capsys.readouterr().out.splitlines()[3:-1] == [
+        f"   1  {'b' * 34}  4.200      yes  {'x' * 21}…",
+        "      66% of 65,837 PLN out again",
+        f"   2  {'c' * 33}…  1.100           Ada",
+        "      short",
+    ]
 
 
 def test_lines_of_a_log_are_as_wide_as_a_terminal() -> None:

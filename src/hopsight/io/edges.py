@@ -445,9 +445,7 @@ def _put_categories(column: pl.Series, found: EdgeColumns, notices: list[str] | 
     words = as_words(column)
     n_values, n_filled = words.drop_nulls().n_unique(), len(words) - words.null_count()
     if FEWEST_ROWS <= n_filled == n_values or (n_filled >= LEAST_ROWS and 2 * n_values > n_filled):
-        reason = f"has {n_values:,} different values in {plural(n_filled, 'row')}"
-        keep = f"; pass {option('category', [column.name])} to keep it"
-        rules.leave_out(column.name, said or reason, notices, "" if said else keep)
+        rules.leave_out(column.name, said or "has different values in most rows", notices, can_keep=not said)
         return False
     found.categories[column.name] = rules.in_one_case(words, notices)
     return True

@@ -225,7 +225,7 @@ def _plan_categories(
     own = [MISSING_CATEGORY] if rules.are_many_empty(n_empty, len(words)) else []
     n_values = len(counts) + len(own)
     if n_values > MAX_CATEGORIES and not declared:
-        reason = f"has {n_values:,} different values (more than {MAX_CATEGORIES})"
+        reason = f"has more than {MAX_CATEGORIES} different values"
         rules.leave_out(name, reason, notices, _shared(words))
         return None
     if n_empty:

@@ -1047,9 +1047,33 @@ def leave_out_truth(name: str, which: str, notices: list[str] | None, advice: st
     leave_out(name, f"{which}looks like ground truth", notices, learn + advice)
 
 
-def leave_out(name: str, reason: str, notices: list[str] | None, advice: str = "") -> None:
-    """Give notice that a column does not become an attribute."""
-    notice(f"Column {name!r} {reason} and is left out{advice}.", notices)
+def leave_out(name: str, reason: str, notices: list[str] | None, advice: str = "", *, can_keep: bool = False) -> None:
+    """Give notice that a column does not become an attribute, together with others of its table."""
+    alike = {} if (known := _LEFT_OUT.get()) is None else known
+    alike.setdefault((reason, advice, can_keep), []).append(name)
+    if known is None:
+        _notice_left_out(alike, notices)
+
+
+def _notice_left_out(found: Mapping[tuple[str, str, bool], Sequence[str]], notices: list[str] | None) -> None:
+    """Say which columns are left out, all that have one reason in one sentence.
+
+    >>> _notice_left_out({(ROW_ID, "", False): ["id", "no"], ("holds neither", "", True): ["raw"]}, kept := [])
+    >>> kept[0]
+    "Columns 'id' and 'no' only identify rows and are left out."
+    >>> kept[1]
+    "Column 'raw' holds neither and is left out; pass category=['raw'] to keep it."
+    """
+    for (reason, advice, can_keep), names in found.items():
+        kept = f"; pass {option('category', names)} to keep {'it' if len(names) == 1 else 'them'}" if can_keep else ""
+        if len(names) == 1:
+            notice(f"Column {names[0]!r} {reason} and is left out{kept}{advice}.", notices)
+            continue
+        reason = re.sub("^(has|holds|only identifies)", lambda verb: SEVERAL[verb[1]], reason)
+        notice(f"Columns {listed([*map(repr, names)])} {reason} and are left out{kept}{advice}.", notices)
+
+
+SEVERAL = {"has": "have", "holds": "hold", "only identifies": "only identify"}
 
 
 ROW_ID = "only identifies rows"  # reasons to leave out a column
@@ -1058,17 +1082,21 @@ NO_VALUE = "has no value at all"
 
 _ROWS: ContextVar[pl.Series | None] = ContextVar("rows", default=None)
 _TABLE: ContextVar[str] = ContextVar("table", default="")
+_LEFT_OUT: ContextVar[dict[tuple[str, str, bool], list[str]] | None] = ContextVar("left out", default=None)
 
 
 @contextmanager
-def rows_of(table: str, rows: pl.Series) -> Iterator[None]:
+def rows_of(table: str, rows: pl.Series, notices: list[str] | None) -> Iterator[None]:
     """Name the table that is read; messages give the numbers of its rows, of which some may have been left out."""
-    tokens = _TABLE.set(table), _ROWS.set(rows)
+    left_out: dict[tuple[str, str, bool], list[str]] = {}
+    tokens = _TABLE.set(table), _ROWS.set(rows), _LEFT_OUT.set(left_out)
     try:
         yield
     finally:
+        _notice_left_out(left_out, notices)
         _TABLE.reset(tokens[0])
         _ROWS.reset(tokens[1])
+        _LEFT_OUT.reset(tokens[2])
 
 
 def row_number(chosen: pl.Series) -> int:

@@ -345,7 +345,7 @@ class Rows:
             frame = rules.without_ignored(frame, [*of_rows], left_out).select(*read, ids.ROW)
             rules.notice_ignored(left_out, notices)
             for name in (name for name in others if name not in given.category):
-                with rules.rows_of(where or EDGES, frame[ids.ROW]):
+                with rules.rows_of(where or EDGES, frame[ids.ROW], notices):
                     leaves_out = rules.leaves_out_void(frame[name], given.ignore, notices)
                 frame = frame.filter(~rules.are_void(frame[name])) if leaves_out else frame
             frame = ids.with_ids(frame, names, typed=table.typed, ours=bool(ours), notices=notices)
@@ -359,7 +359,7 @@ class Rows:
                 )
             if not frame.height:
                 raise ValueError("it has a header but no edges")
-            with rules.rows_of(where or EDGES, frame[ids.ROW]):
+            with rules.rows_of(where or EDGES, frame[ids.ROW], notices):
                 found = edge_columns(
                     frame, others, weight_column=given.weight, time_column=given.time, category=category,
                     currency=given.currency, notices=notices,
@@ -447,7 +447,7 @@ class NodeRows:
                 open_cases = rules.have_value(frame[name], value)
                 notice(f"Left out {plural(int(open_cases.sum()), 'label')} with {entry}.", notices)
                 frame = frame.with_columns(pl.when(~open_cases).then(pl.col(name)))
-            with rules.rows_of(where or NODES, frame[ids.ROW]):
+            with rules.rows_of(where or NODES, frame[ids.ROW], notices):
                 fields = node_fields(
                     kept, frame.__getitem__, frame.height, label=given.label, name_column=given.name,
                     type_column=given.type, learn_from=known, category=category, ours=ours, notices=notices, **how,

@@ -40,7 +40,7 @@ FIT_STAGES = {  # the parts of a fit that may take long
     "scores": "Scoring nodes",
 }
 LONGEST_ID = 48
-LONGEST_RANKED, SHORTEST_NAME = 24, 12  # characters of an id or a name beside a reason
+LONGEST_RANKED, LONGEST_NAME, SHORTEST_NAME = 34, 24, 12  # characters of an id, such as an IBAN, and of a name
 FEWEST_WRAPPED, BELOW = 20, 6  # characters of a line of a reason, and spaces before one in a line of its own
 SHORT = ("load", "write", "explain")  # stages whose time is not worth a line
 
@@ -195,7 +195,7 @@ def show_result(result: Result, *, top: int, as_json: bool = False) -> None:
     if "anomaly_probability" in result.own:
         more["probability"] = [chance(each) for each in result.own["anomaly_probability"][order]]
     if graph.node_names is not None:
-        more["name"] = [shown(name, LONGEST_RANKED) for name in graph.node_names[order]]
+        more["name"] = [shown(name, LONGEST_NAME) for name in graph.node_names[order]]
     if "stability" in result.own:
         more["stability"] = [f"{share:.0%}" for share in result.own["stability"][order]]
     if any(reasons):
@@ -228,7 +228,7 @@ def show_edges(result: Result) -> None:
     """Print the edges that are most probably anomalous by what was learned from labels, and where the files are."""
     header = ["rank", "source", "target", "probability", "flagged"]
     rows = [
-        [f"{place}", *(shown(end, LONGEST_RANKED) for end in ends), chance(probability), "yes" if flagged else ""]
+        [f"{place}", *(shown(end, LONGEST_NAME) for end in ends), chance(probability), "yes" if flagged else ""]
         for place, (*ends, probability, flagged) in enumerate(result.edges, start=1)
     ]
     write(f"The {len(rows):,} most probable of {plural(result.graph.n_edges, 'edge')}, by what was learned")
@@ -310,9 +310,11 @@ def show_ranking(
     header, rows = list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
     if "name" in header:
         at, widths = header.index("name"), _widths(header, rows)
-        room = max(SHORTEST_NAME, widths[at] + WIDTH - sum(widths) - 2 * (len(widths) - 1))
+        others = sum(widths) - widths[at] + 2 * (len(widths) - 1)
+        if header[-1] != "name" and WIDTH - (others - widths[-1]) - SHORTEST_NAME < FEWEST_WRAPPED:
+            others -= widths[-1] + 2  # reasons are in lines of their own
         for row in rows:
-            row[at] = shown(row[at], room)
+            row[at] = shown(row[at], max(SHORTEST_NAME, WIDTH - others))
     listed = "" if n_listed is None else f"{plural(n_listed, 'listed node')}, with ranks among all "
     write(f"The {len(ranked):,} most anomalous of {listed}{plural(n_nodes, 'node')}")
     write(*_lines(header, rows, left={"node", "name", "decided by", header[-1]}))
