@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -83,8 +84,9 @@ def check_count(name: str, value: int, *, low: int = 1, high: int | None = None)
     """Refuse anything but a whole number in [low, high]."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise Refusal(name, f"must be a whole number, got {value!r}")
-    if value < low or (high is not None and value > high):
-        upper = "" if high is None else f" and at most {high}"
+    most = sys.maxsize if high is None else high
+    if not low <= value <= most:
+        upper = "" if high is None and value < low else f" and at most {most}"
         raise Refusal(name, f"must be at least {low}{upper}, got {value}")
 
 

@@ -21,6 +21,14 @@ NAMED = {
         "Valuta;Summe;Konto;Partner", "{day}.03.2024;{i},50;{a};{b}", ends="Konto>Partner", ids=PEOPLE),
     "payers before users and devices": Case(
         "from,to,amount,time,user,device", "{a},{b},{i},2024-03-{day:02},u{p},d{q}", ends="from>to", ids=PEOPLE),
+    "in and out are no ends of the statement of one account": Case(
+        "Date,Account,Partner,D/C,Amount",
+        [f"2024-05-{i + 1:02},DE111,AC{i % 4},{'DCD'[i % 3]},{i}.5" for i in range(9)],
+        ends="Account>Partner", ids=["AC0", "AC1", "AC2", "AC3", "DE111"]),
+    "a statement in the form of savings banks": Case(
+        "Auftragskonto;Buchungstag;Buchungstext;Beguenstigter/Zahlungspflichtiger;Kontonummer/IBAN;Betrag",
+        [f"DE1;{i % 28 + 1:02}.05.24;{('Last', 'Gut')[i % 2]}schrift;F {i % 7};DE8{i % 7};{i},50" for i in range(40)],
+        ends="Auftragskonto>Kontonummer/IBAN"),
     "balances of both ends are no ends": Case(
         PAYSIM.split("\n")[0], PAYSIM.split("\n")[1:], ends="nameOrig>nameDest"),
     "every device has one owner": Case(

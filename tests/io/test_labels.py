@@ -156,7 +156,10 @@ def test_each_unknown_case_counts_once() -> None:
     assert "1 labeled node of 25 is not in the graph, such as 'lost': left out." in notices
 
 
-@pytest.mark.parametrize(("name", "words"), [("is_legit", "yes no"), ("genuine", "1 0"), ("fraud_free", "true false")])
+@pytest.mark.parametrize(("name", "words"), [
+    ("is_legit", "yes no"), ("genuine", "1 0"), ("fraud_free", "true false"), ("not_fraud", "1 0"),
+    ("trusted", "sì no"), ("kein Betrug", "ja nein"), ("false_positive", "yes no"),
+])  # fmt: skip
 def test_yes_may_mean_normal(name: str, words: str) -> None:
     graph = AttributedGraph.from_edges([0, 1], [1, 2], np.zeros((3, 1)), node_ids=["a", "b", "c"])
     cases = pl.DataFrame({"node": ["a", "b"], name: words.split()})
@@ -165,3 +168,5 @@ def test_yes_may_mean_normal(name: str, words: str) -> None:
     ):
         read_labels(cases, graph, notices=[])
     assert read_labels(cases, graph, words.split()[1], notices=[]).anomalous.tolist() == [False, True]
+    edges, nodes = pl.DataFrame({"from": ["a"], "to": ["b"]}), cases.rename({"node": "id"}).with_columns(age=pl.lit(1))
+    refuses(f"column '{name}' seems to say which nodes are normal", edges, nodes=nodes, label=name)

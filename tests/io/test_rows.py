@@ -26,6 +26,11 @@ ROWS = {
     "numbers of the rows of three months are left out": Case(
         "Lp.,from,to,amount", [f"{i % 40 + 1},{PEOPLE[i % 6]},{PEOPLE[i % 5]},{i * i % 7}.5" for i in range(118)],
         said="Column 'Lp.' only identifies rows and is left out."),
+    "numbers of operations are left out, with their copies": Case(
+        "Num. operazione,from,to,amount",
+        [f"{2600 + 3 * (i % 50)},{PEOPLE[i % 50 % 6]},{PEOPLE[i % 5]},{i % 50}.5" for i in range(55)],
+        said=["Column 'Num. operazione' only identifies rows and is left out.",
+              "5 rows are exact copies of earlier rows, first row 51 of the data, with the same 'Num. operazione'…"]),
     "a total that counts rows is no edge": Case(
         "from;to;note;amount", "{a};{b};;{i}.5", after="TOTAL;60 rows;;999\n", amounts=[i + 0.5 for i in range(12)],
         said="Left out the last row, 'TOTAL' and '60 rows', which adds up others."),
@@ -73,6 +78,7 @@ def test_the_rows_are_those_that_a_user_would_count(case: Case, tmp_path: Path) 
     (["done", "REVERTED", "Not_Executed", "pending"], [],
      "Left out 6 rows whose status is 'Not_Executed' or 'REVERTED', "),
     (["OK", "odrzucona", "OK", "OK"], [], "Left out 3 rows whose status is 'odrzucona', "),
+    (["OK", "Respinta", "Stornata", "OK"], [], "Left out 6 rows whose status is 'Respinta' or 'Stornata', "),
     (["Failed", "failed", "OK", "declined"], [], "Rows whose status is 'Failed' or 'declined' count, "),
     (["OK", "failed", "OK", "OK"], ["status"], None),
     (["OK", "failed", "OK", "late"], ["status=late"], "Left out 3 rows whose status is 'failed', "),

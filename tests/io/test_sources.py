@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import xlsxwriter
 import zstandard
 
 from hopsight.io.sources import files, resolve
@@ -192,7 +194,6 @@ def test_folders_and_patterns_of_parquet_files(tmp_path: Path) -> None:
 
 
 def test_workbooks(tmp_path: Path) -> None:
-    import xlsxwriter
 
     with xlsxwriter.Workbook(tmp_path / "book.xlsx") as book:
         EDGES.write_excel(book, worksheet="payments")
@@ -351,3 +352,18 @@ def test_hidden_folders_are_not_searched(tmp_path: Path) -> None:
         frame.write_parquet(folder / "edges.parquet")
     found = [file.relative_to(tmp_path).as_posix() for file in files(str(tmp_path))]
     assert found == ["edges.parquet", "part=1/edges.parquet"]
+
+
+def test_cells_with_an_error_of_a_spreadsheet_count_as_empty_after_a_notice(tmp_path: Path) -> None:
+    """Four of twelve amounts are an error, and one is #N/A, which is how spreadsheets say that there is none."""
+    path = tmp_path / "errors.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["payer", "payee", "amount"])
+        for row, (payer, payee) in enumerate(PAIRS, 1):
+            sheet.write_row(row, 0, [payer, payee, row])
+            if row < 6:
+                sheet.write_formula(row, 2, "=1/0", None, "#DIV/0!" if row < 5 else "#N/A")
+    graph, notices = loaded(path)
+    assert "4 cells of errors.xlsx with an error, such as #DIV/0! in C2, count as empty." in notices
+    assert np.nansum(graph.events.amount) == sum(range(6, 13))

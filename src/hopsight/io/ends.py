@@ -20,6 +20,7 @@ from hopsight.io.vocabulary import (
     is_amount_name,
     is_event_name,
     normalized_name,
+    ways,
 )
 from hopsight.system.lazy_polars import pl
 
@@ -206,6 +207,9 @@ def _may_be_ids(values: pl.Series) -> bool:
     if not len(known) or is_time(known) or known.dtype == pl.Boolean or known.dtype.is_nested():
         return False
     if known.dtype == pl.String:
+        came, went = ways(words := known.unique().to_list()) if len(known) >= FEW_ROWS else ([], [])
+        if came and went and len(came) + len(went) == len(words):  # as in the statement of one account
+            return False
         if are_clocks(known) or _are_compact_dates(known.cast(pl.Float64, strict=False)):
             return False
         if not (whole := known.cast(pl.Int64, strict=False)).null_count() and are_moments(whole):

@@ -391,6 +391,7 @@ def _excel(path: Path, table: str | None, notices: list[str] | None) -> pl.DataF
     if zipfile.is_zipfile(path):  # old workbooks are not
         with zipfile.ZipFile(path) as archive:
             check_archive(archive, path.stat().st_size)
+            _notice_errors(archive, path.name, notices)
     book = fastexcel.read_excel(path)
     sheets = list(book.sheet_names)
     if table is None and len(sheets) > 1:  # new workbooks may have empty sheets
@@ -411,6 +412,20 @@ def _excel(path: Path, table: str | None, notices: list[str] | None) -> pl.DataF
     if title:
         notice(f"Left out {plural(len(title), 'row')} above the table in {path.name}: {shortened(title[0])}.", notices)
     return _with_clocks(book.load_sheet(chosen, header_row=above, schema_sample_rows=None).to_polars())
+
+
+def _notice_errors(archive: zipfile.ZipFile, name: str, notices: list[str] | None) -> None:
+    """Say how many cells of a workbook hold an error of Excel, which its reader takes for empty; #N/A is called so."""
+    found = []
+    for sheet in archive.namelist():
+        if sheet.startswith("xl/worksheets/") and sheet.endswith(".xml"):
+            found += re.findall(rb'<c\b([^>]*\bt="e"[^>]*)>.*?<v>(#[^<]*)</v>', archive.read(sheet))
+    if wrong := [(cell, word.decode()) for cell, word in found if word != b"#N/A"]:
+        cell, word = wrong[0]
+        first = re.search(rb'\br="([A-Z]+\d+)"', cell)
+        where = f" in {first[1].decode()}" if first else ""
+        those = f"{plural(len(wrong), 'cell')} of {name} with an error, such as {word}{where},"
+        notice(f"{those[0].upper()}{those[1:]} {'counts' if len(wrong) == 1 else 'count'} as empty.", notices)
 
 
 def _with_clocks(frame: pl.DataFrame) -> pl.DataFrame:

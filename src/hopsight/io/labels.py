@@ -33,7 +33,7 @@ from hopsight.io.vocabulary import (
     YES,
     first_known,
     normalized_name,
-    words_of,
+    says_normal,
 )
 from hopsight.system.arrays import find_edges
 from hopsight.system.lazy_polars import pl
@@ -215,8 +215,7 @@ def _check_name(name: str, labels: Iterable[object], anomalous_value: object) ->
     Traceback (most recent call last):
     hopsight.checks.Refusal: anomalous_value is needed: column 'Is legit' seems to say which cases are normal
     """
-    says_normal = not (NORMAL - NO).isdisjoint(words_of(name)) or "free" in words_of(name)
-    if says_normal and anomalous_value is None and {*map(label_word, labels)} - BLANK <= YES | NO:
+    if says_normal(name) and anomalous_value is None and {*map(label_word, labels)} - BLANK <= YES | NO:
         raise Refusal("anomalous_value", f"is needed: column {name!r} seems to say which cases are normal")
 
 

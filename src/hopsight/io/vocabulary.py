@@ -108,11 +108,11 @@ _EVENTS = (
     r"(booking|transaction|trans|tran|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|document"
     r"|reference|ref"
     r"|receipt|voucher|beleg|buchungs?|rechnungs?|transaktions?|vorgangs?|auftrags?|zahlungs?"
-    r"|pedido|factura|facture|fattura|fatura|commande|orden|ordine|transacci[oó]n|transa[cç][aã]o|pi[eè]ce)"
+    r"|pedido|factura|facture|fattura|fatura|commande|orden|ordine|operazione|operaci[oó]n|opera[cç][aã]o|op[eé]ration|operacji|transacci[oó]n|transa[cç][aã]o|pi[eè]ce)"
 )
 _EVENT = re.compile(
     rf"{_EVENTS}_?(id|uid|no|nr|number|nummer|ref|reference|hash|index|key|date|time)|(id|no|nr|n°|num|numero)_{_EVENTS}"
-    r"|id|uuid|guid|index|row|date|datetime|timestamp"
+    r"|id|uuid|guid|index|row|cro|trn|uetr|date|datetime|timestamp"
 )
 
 # The two ends of an edge.
@@ -180,7 +180,9 @@ TWO_KINDS = tuple(
 _END_NAMES = (  # whole names without such words
     ("u", "v"), ("sourceid", "targetid"), ("node1", "node2"), ("node_1", "node_2"), ("id1", "id2"), ("id_1", "id_2"),
     ("start", "end"), ("head", "tail"), ("name_orig", "name_dest"), ("rater", "ratee"), ("giver", "taker"),
-    ("konto", "gegenkonto"), ("i", "j"),
+    *((account, partner) for account in ("account", "konto", "iban", "auftragskonto", "compte", "cuenta", "conto")
+      for partner in ("counterparty", "gegenkonto", "kontonummer_iban", "kontrahent", "contraparte", "controparte")),
+    ("i", "j"),
     *((word, word + again) for word in ("account", "iban", "user", "konto") for again in ("_1", "_duplicated_0")),
 )  # fmt: skip
 
@@ -203,7 +205,9 @@ VOID = {  # events that did not take place
     "başarısız", "rejeitado", "rejeitada", "recusado", "recusada", "estornado", "estornada", "denied", "timed out",
     "timeout", "failure", "unsuccessful", "rejeté", "rejetée", "fallido", "fallida", "hylätty", "peruttu", "avvisad",
     "misslyckad", "avbruten", "отклонено", "отклонён", "отклонен", "отменено", "отменён", "отменен", "失败", "已取消",
-    "交易失败", "失敗", "キャンセル", "取消", "실패", "취소",
+    "交易失败", "失敗", "キャンセル", "取消", "실패", "취소", "respinta", "respinto", "scartata", "scartato",
+    "insoluta", "insoluto", "fallita", "fallito", "stornata", "stornato", "ko", "afvist", "elutasítva",
+    "sikertelen",
 }  # fmt: skip
 LEFT = {  # an account: words for the way that money went, in two sets
     "out", "outgoing", "outbound", "outflow", "cash_out", "send", "sent", "paid", "payment", "withdraw", "withdrawal",
@@ -221,8 +225,8 @@ REACHED = {
     "eingehend", "ein", "einzahlung", "входящий", "зачисление", "entrant", "entrante", "przychodzące", "inkommande",
     "gelen", "入金", "입금", "被叫", "mt", "inward", "payin", "sell",
 }  # fmt: skip
-YES = frozenset(("1", "true", "yes", "y", "ja", "oui", "tak", "sim", "sí", "да", "ano", "evet"))
-NO = frozenset(("0", "false", "no", "n", "nein", "non", "nie", "não", "нет", "ne", "hayır"))
+YES = frozenset(("1", "true", "yes", "y", "j", "ja", "oui", "tak", "sim", "sí", "sì", "si", "да", "ano", "evet"))
+NO = frozenset(("0", "false", "no", "n", "nein", "nee", "nej", "non", "nie", "não", "нет", "ne", "hayır"))
 ANOMALOUS = YES | frozenset(
     ("anomalous", "anomaly", "fraud", "fraudulent", "bad", "suspicious", "positive", "illicit", "spam", "scam",
      "banned", "abuse", "confirmed", "confirmed case", "true positive", "tp", "false negative", "fn", "sar",
@@ -231,12 +235,17 @@ ANOMALOUS = YES | frozenset(
 NORMAL = NO | frozenset(
     ("normal", "ok", "good", "legit", "legitimate", "licit", "negative", "clean", "genuine", "benign", "honest",
      "ordinary", "cleared", "closed", "dismissed", "unfounded", "false positive", "false alarm", "fp", "tn",
-     "true negative", "entlastet", "unbegründet", "fehlalarm")
+     "true negative", "entlastet", "unbegründet", "fehlalarm", "falso positivo", "falso allarme", "falsa alarma",
+     "alarme falso", "faux positif", "fausse alerte", "fałszywy alarm")
 )  # fmt: skip
+VOUCHED = frozenset(  # words of a column in which yes means normal
+    ("valid", "trusted", "trustworthy", "authorised", "authorized", "approved", "verified", "safe", "unbedenklich")
+)
 BLANK = frozenset(("", "none", "null", "nan", "na", "n/a", "-1"))  # nobody has judged
 UNDECIDED = BLANK | frozenset(
     ("unsure", "unknown", "?", "pending", "open", "undecided", "tbd", "in review", "under review", "not reviewed",
-     "unreviewed", "unlabeled", "offen", "in bearbeitung", "en cours", "pendiente", "en curso", "in corso",
+     "unreviewed", "unlabeled", "offen", "in bearbeitung", "in verifica", "in esame", "en revisión", "en verificación",
+     "em verificação", "à vérifier", "w trakcie", "en cours", "pendiente", "en curso", "in corso",
      "em análise", "in behandeling", "nierozstrzygnięte", "nierozstrzygnięty", "nierozstrzygnięta", "w toku")
 )  # fmt: skip
 NEGATIONS = frozenset(
@@ -307,6 +316,20 @@ def first_known(names: Sequence[str], known: Sequence[str]) -> str | None:
     """
     by_name = {normalized_name(name): name for name in reversed(names)}
     return next((by_name[name] for name in known if name in by_name), None)
+
+
+def says_normal(name: str) -> bool:
+    """Return whether yes in a column called so seems to mean that a case is normal.
+
+    >>> [says_normal(name) for name in ("is_legit", "not_fraud", "False positive", "trusted", "kein_betrug")]
+    [True, True, True, True, True]
+    >>> [says_normal(name) for name in ("is_fraud", "verified_fraud", "confirmed", "no", "free")]
+    [False, False, False, False, False]
+    """
+    words = {*words_of(name)}
+    if any(word in ANOMALOUS - YES or SUSPICION.match(word) for word in words):
+        return not words.isdisjoint(NEGATIONS) or " ".join(words_of(name)) in NORMAL
+    return not words.isdisjoint((NORMAL - NO) | VOUCHED) or " ".join(words_of(name)) in NORMAL - NO
 
 
 def is_row_id_name(name: str) -> bool:

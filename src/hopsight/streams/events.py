@@ -501,7 +501,7 @@ def _blocks(table: Table, columns: Columns, continues: bool) -> Iterator[tuple[p
             raise
         yield rows, numbered.height - len(lacking) + n_before
         first += frame.height
-    notice_ignored(left_out, None)
+    notice_ignored({entry: n for entry, n in left_out.items() if n or not continues}, None)
     for parts in void.values() if continues else ():
         notice_void(pl.concat(parts), None)
     if lacking:
