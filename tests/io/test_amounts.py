@@ -32,6 +32,15 @@ NAMES = {
         said=f"Read column {first!r} as the amount of each edge: 0 to 11…")
     for first, second in (("Amount in USD", "Amount in EUR"), ("Betrag in Fremdwährung", "Betrag in EUR"))
 } | {
+    f"{other} is no amount": Case(
+        f"Date,From,To,{other},{amount}", "2024-03-{day:02},{a},{b},2403{day:02},1{i:02}",
+        said=f"Read column {amount!r} as the amount of each edge: 100 to 111…")
+    for other, amount in (("Value Date", "Txn Amount"), ("Total Items", "Order Total"), ("Value of", "Paid sum"))
+} | {
+    f"the currency of {name} says that a comma separates thousands": Case(
+        f"from,to,{name}", '{a},{b},"{end},750"', amounts=[1000 * (i % 12 + 20) + 750 for i in range(12)])
+    for name in ("Amount (USD)", "amount_krw", "Amount ($)")
+} | {
     f"a column that says which way money went is named: {one} and {other}": Case(
         "Rekening,Tegenrekening,Af Bij,Bedrag", "{a},{b},{c},1.5", [one, other, one, other, one, "REV"],
         said=f"Column 'Af Bij' may say which way money went ({one!r} and {other!r})…")

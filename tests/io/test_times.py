@@ -47,6 +47,8 @@ FORMS = {
     "serial numbers of a spreadsheet are named": Case(
         "from,to,Booking date", "{a},{b},{c}", [str(45387 + 7 * i % 40) for i in range(12)], frame="typed",
         said="The times in column 'Booking date', such as 45387, are plain numbers…"),
+    "a day and a time with a year of two digits are named": Case(
+        "from,to,timestamp", "{a},{b},2403{day:02}0130", said="The times in column 'timestamp', such as …, are plain…"),
 } | {
     f"as in {row.format(end=20, day=1, i=0)} under {name!r}": Case(
         f"from,to,{name}", "{a},{b}," + row, times=(first, step))
@@ -57,6 +59,7 @@ FORMS = {
         ("when", '"Fri, March {day}, 2024 02:00"', "2024-03-01 02:00", DAY),
         ("date", "202403{day:02}", "2024-03-01", DAY),
         ("timestamp", "202403{day:02}0130", "2024-03-01 01:30", DAY),
+        ("timestamp", "202403{day:02}01", "2024-03-01 01:00", DAY),
         ("timestamp", "202403{day:02}013005", "2024-03-01 01:30:05", DAY),
         ("ts", "17092512{i:02}000000", "2024-03-01", 1),
         ("ts_ms", "17092512{i:02}000", "2024-03-01", 1),

@@ -168,7 +168,10 @@ def test_late_events_are_no_new_partners_within_a_minute(tmp_path: Path) -> None
         found.append(pl.read_csv(tmp_path / "run" / "alerts.csv").filter(account="A"))
     assert found[0].height == 0
     reason = found[1].filter(decided_by="partners")["reason"].item()
-    assert "within 6 minutes so far, 6,300 USD in first payments (900 USD each); nothing else since" in reason
+    assert (
+        "4 new partners within 3 minutes so far, 3,600 USD in first payments (900 USD each); nothing else since"
+        in reason
+    )
     assert reason.endswith("; 20 payments that came late are not counted.")
 
 

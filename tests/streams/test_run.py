@@ -18,6 +18,7 @@ from hopsight.streams import events
 from hopsight.streams import run as module
 from hopsight.streams.events import Columns
 from hopsight.streams.run import APPENDED, StreamRequest, stream, watch
+from hopsight.streams.times import ISO, moment_words
 from stream_toys import BURST, DAY, START, STRANGER, run_command, toy_events, write_pieces
 
 
@@ -265,6 +266,28 @@ def test_a_later_file_that_overlaps_an_earlier_one_counts_each_payment_once(tmp_
     said = "50 events are exact copies of earlier ones, first in row 1, with the same 'payment_id': they are left out."
     assert said in shown.sentences
     assert pl.read_csv(tmp_path / "run" / "edges.csv").height == frame.height
+
+
+def test_a_few_events_that_are_dated_ahead_do_not_make_the_next_file_late(tmp_path: Path) -> None:
+    """Three of 500 are of the next months, as days of value are; the second file has one of them again."""
+    frame = toy_events(600).drop("label").with_columns(payment_id=pl.format("P{}", pl.int_range(pl.len())))
+    one, two = frame[:500], frame[500:]
+    ahead = one[:3].with_columns(
+        time=one["time"][-1] + 86400 * pl.int_range(20, 80, 20), payment_id=pl.format("X{}", pl.int_range(pl.len()))
+    )
+    pl.concat([one[:100], ahead, one[100:]]).write_csv(tmp_path / "one.csv")
+    pl.concat([two, ahead[:1]]).write_csv(tmp_path / "two.csv")
+    shown, columns = Said(), Columns(time="time", amount="amount")
+    stream(StreamRequest(path=str(tmp_path / "one.csv"), columns=columns), tmp_path / "run", progress=shown)
+    first, last = (moment_words(float(each), ISO) for each in (ahead["time"][0], one["time"][-1]))
+    said = f"3 events are dated ahead of all others, from {first} on in row 101: all count as if they came at {last}."
+    assert said in shown.sentences
+    done = watch(tmp_path / "run", tmp_path / "two.csv", progress=shown)
+    assert (done.n_events, done.n_late) == (two.height, 0)
+    assert (
+        "1 event is an exact copy of earlier ones, first in row 221, with the same 'payment_id': it is left out."
+        in (shown.sentences)
+    )
 
 
 def test_dates_of_a_later_file_that_fit_both_orders_are_stated(tmp_path: Path) -> None:

@@ -108,9 +108,14 @@ class EdgeColumns:
         Few of its numbers are negative, and none of a weight, which has more different values than a rating.
         """
         named = [name for name in self.numbers if is_money_name(name) and name not in self.sides]
-        named = sorted(named, key=lambda name: (name != self.weight, is_secondary_name(name), len(words_of(name)) > 1))
+        named = sorted(named, key=self._far_from_paid)
         weight = [self.weight] if self.weight is not None and self.time is not None else []
         return next((name for name in [*named, *weight] if _are_amounts(self.numbers[name], name)), None)
+
+    def _far_from_paid(self, name: str) -> tuple[bool, ...]:
+        """Return how unlikely a column called like an amount is to be the one that was paid."""
+        words = words_of(name)
+        return (name != self.weight, is_secondary_name(name), len(words) > 1, words[-1] not in MONEY)
 
     def events(self, source: NDArray[Any], target: NDArray[Any]) -> Events | None:
         """Return the rows as events if they have an amount or a time; self-loops are left out."""

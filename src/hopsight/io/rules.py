@@ -24,6 +24,7 @@ from hopsight.io.vocabulary import (
     TRUTH_NAMES,
     VOID,
     WITH_POINTS,
+    currency_in,
     first_known,
     is_code_name,
     is_row_id_name,
@@ -153,7 +154,7 @@ _PHONE = r"^\+[\d ()/.-]{8,}$"  # +48 796 158 512
 _ANY_SLASHED = r"^\s*\d{1,2}[-/]\d{1,2}[-/]\d"
 COMPACT = (19000101, 21001231)  # dates as numbers, 20240531
 LEAST_DATES = 5  # different numbers that are dates, whatever their column is called
-UNIX = (3e8, 5e9)  # seconds from 1979 to 2128
+UNIX = (3e8, 2.2e9)  # seconds from 1979 to 2039; 2401312359 is a day and a time
 UNITS = ((1e17, 1e9, "nanoseconds"), (1e14, 1e6, "microseconds"), (1e11, 1e3, "milliseconds"))
 
 
@@ -255,11 +256,12 @@ def clock_seconds(words: pl.Series) -> pl.Series:
 def number_unit(numbers: pl.Series) -> str | None:
     """Return what numeric times are if not seconds, judged by their size: dates such as 20240531, or a finer unit.
 
-    A date may have a time behind it, as in 202405311730, 20240531173000 and 20240531173000123.
+    A date may have an hour or a time behind it, as in 2024053117, 202405311730, 20240531173000 and 20240531173000123.
 
     >>> import polars as pl
-    >>> number_unit(pl.Series([20240531173000, 20240531173005])), number_unit(pl.Series([1.7e12, 1.8e12]))
-    ('dates', 'milliseconds')
+    >>> columns = [20240531173000, 20240531173005], [2024053117, 2024060123], [1.7e12, 1.8e12], [240531173000] * 2
+    >>> [number_unit(pl.Series(numbers)) for numbers in columns]
+    ['dates', 'dates', 'milliseconds', None]
     >>> number_unit(pl.Series([20240531] * 20 + [0, 99991231]))  # placeholders decide nothing
     'dates'
     """
@@ -267,11 +269,13 @@ def number_unit(numbers: pl.Series) -> str | None:
     if not len(known) or not known.is_finite().all():
         return None
     low, high = (float(known.quantile(each, "nearest")) for each in (0.1, 0.9))  # type: ignore[arg-type]
-    is_date = any(COMPACT[0] * clock <= low and high < (COMPACT[1] + 1) * clock for clock in (1, 10**4, 10**6, 10**9))
+    is_date = any(
+        COMPACT[0] * clock <= low and high < (COMPACT[1] + 1) * clock for clock in (1, 100, 10**4, 10**6, 10**9)
+    )
     if is_date and bool((known == known.floor()).all()) and 2 * in_seconds(known, "dates").null_count() < len(known):
         return "dates"
     middle = float(known.median())  # type: ignore[arg-type]
-    return next((name for least, _, name in UNITS if middle > least), None)
+    return next((name for least, factor, name in UNITS if middle > max(least, UNIX[0] * factor)), None)
 
 
 def time_figures(words: pl.Series) -> pl.Series:
@@ -312,7 +316,7 @@ def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:
     """Return numeric times of a unit that :func:`number_unit` returned as seconds."""
     if unit == "dates":
         text = numbers.cast(pl.Int64, strict=False).cast(pl.String).str.replace(r"^(\d{4})(\d\d)(\d\d)$", "$1-$2-$3")
-        text = text.str.replace(r"^(\d{8})(\d{6})(\d{3})$", "$1$2.$3")
+        text = text.str.replace(r"^(\d{8})(\d{6})(\d{3})$", "$1$2.$3").str.replace(r"^(\d{8})(\d\d)$", "${1}${2}00")
         return as_seconds(text.str.replace(r"^(\d{8})(\d{4}|\d{6})(\.\d+)?$", "${1}T$2$3").rename(numbers.name))
     factor = next((factor for _, factor, name in UNITS if name == unit), 1.0)
     return numbers.cast(pl.Float64) / factor
@@ -714,6 +718,7 @@ def _text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
     plain = plain_numbers(words)
     written = {kind: plain.str.contains(_pattern(mark)) for kind, mark in WRITTEN.items()}
     written["point numbers"] |= numbers
+    named = [unit] if (unit := currency_in(column.name)) else []
     dates = date_readings(words)
     fits: dict[Any, pl.Series] = {"numbers": numbers, **written, **dates, "times of day": _clocks(words)}
     size = {kind: int(counts.filter(fit).sum()) for kind, fit in fits.items()}
@@ -729,13 +734,14 @@ def _text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
         undecided = size["comma numbers"] == size["point numbers"]
         if undecided and any(groups_thousands(plain.filter(both), sign) for sign in WRITTEN.values()):
             best = "comma numbers" if groups_thousands(plain.filter(both), ".") else "point numbers"
-        elif undecided and (marks := units_of(words.filter(both & commas))) and WITH_POINTS.issuperset(marks):
+        elif undecided and (marks := units_of(words.filter(both & commas)) or named) and WITH_POINTS.issuperset(marks):
             best = "point numbers"
         elif undecided and (both & commas).any():
             doubtful = column.str.strip_chars().is_in(words.filter(both & commas).implode())
             raise ValueError(
                 f"{place(column, doubtful)} has a comma that may stand for a decimal point or "
-                f"separate thousands; write numbers with a decimal point, or pass {option('ignore', [name])}"
+                f"separate thousands; write numbers with a decimal point and without separators, or pass "
+                f"{option('ignore', [name])}"
             )
         units = units_of(words.filter(fits[best]))
         if len(units) > 1:

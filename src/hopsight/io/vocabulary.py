@@ -82,6 +82,11 @@ AMOUNTS = {  # and other measures and properties of an event
     *MONEY, *CURRENCY_WORDS, "quantity", "qty", "fee", "balance", "weight", "score", "rating", "count", "duration",
     "type", "status", "year", "month", "hour", "saldo",
 }  # fmt: skip
+COUNTED = {  # what else a value or a total may be of, and what a class of amounts is called
+    "date", "dt", "datum", "fecha", "data", "time", "items", "item", "units", "pieces", "pcs", "products", "hours",
+    "days", "kg", "weight", "volume", "orders", "transactions", "class", "group", "rank", "level", "band", "bucket",
+    "category", "id", "code", "no", "number", "flag", "share", "percent", "pct", "rate", "ratio",
+}  # fmt: skip
 SIDES = {  # of an account: amounts in two columns
     "debit", "credit", "soll", "haben", "débit", "crédit", "débito", "crédito", "debito", "credito", "withdrawal",
     "withdrawals", "withdrawn", "deposit", "deposits", "in", "out",
@@ -458,6 +463,8 @@ def is_money_name(name: str) -> bool:
     [True, True, False, True, True]
     >>> [is_money_name(name) for name in ("Rechnungsbetrag", "Bruttobetrag EUR", "Messwert", "EUR/USD", "EUR rate")]
     [True, True, False, False, False]
+    >>> [is_money_name(name) for name in ("Value Date", "Total Items", "Total Order", "Amount paid", "Value class")]
+    [False, False, True, True, False]
     """
     plain, *inside = re.split(r"[(\[]", name)
     if any(word in name.lower() for word in MONEY if not word.isascii() and not _LATIN.fullmatch(word)):  # no spaces
@@ -471,7 +478,7 @@ def is_money_name(name: str) -> bool:
         return bool(words)
     if words[-1] in MONEY or words[-1].endswith("betrag"):  # German writes words together
         return True
-    return words[0] in MONEY and not AMOUNTS.intersection(words[1:])
+    return words[0] in MONEY and AMOUNTS.isdisjoint(words[1:]) and COUNTED.isdisjoint(words[1:])
 
 
 def is_secondary_name(name: str) -> bool:

@@ -43,7 +43,9 @@ LENGTHS = (0.25, 1.0, 4.0)  # of a block, in windows
 FIRST_JUDGED = 6.0  # windows in which nearly every partner is new
 SOME_PAST = 5.0  # windows since the first event, from which an account has a past
 LONG = 31.0  # windows after which an account without a past is judged: a month, by days
-FEWEST = 7.0  # new partners that something was done with together: five or six in a week are a holiday
+# New partners that something was done with together, by length, of what an account sends: who robs it is quick, and
+# five or six in a week are a holiday. By whom it is paid, others decide: a few customers in an hour are a shop's luck.
+FEWEST = ((4.0, 5.0, 7.0), (7.0, 7.0, 7.0))
 CUSTOM, FEWEST_CUSTOM = 0.01, 3.0  # share of senders, and number, that had so many at the same time: a custom
 PER_EPISODE = 6.0  # blocks of all lengths that an episode fills
 UNUSUAL = 3.0  # a score from which a block is hardly learned as usual
@@ -108,11 +110,11 @@ def look_at_account(
             row[at.NEW_PAID] += paid[0]
             row[at.NEW_IN] = _common(row[at.NEW_IN], paid[1])
             row[at.LOW], row[at.HIGH] = min(row[at.LOW], paid[0]), max(row[at.HIGH], paid[0])
-        if end == 0 and scale == at.N_LENGTHS - 1 and row[at.NEW] == FEWEST:
+        if end == 0 and scale == at.N_LENGTHS - 1 and row[at.NEW] == FEWEST[0][scale]:
             memory.customs[0, 2] += 1.0
         row[at.MONEY] += amount
         number = row[at.NEW] + row[at.NEW_BEFORE]
-        if not judged or number < FEWEST:
+        if not judged or number < FEWEST[end][scale]:
             continue
         n_senders, n_many = memory.customs[:, 1].sum(), memory.customs[:, 2].sum()
         if end == 0 and place < LONG and n_many >= max(FEWEST_CUSTOM, CUSTOM * n_senders):

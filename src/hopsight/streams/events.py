@@ -60,7 +60,16 @@ from hopsight.io.vocabulary import (
 )
 from hopsight.preprocess import AttributeTransform
 from hopsight.streams.memory import N_ATTRIBUTES
-from hopsight.streams.times import ISO, NO_EVENTS, PLAIN, as_numbers, as_seconds, time_form, time_pattern
+from hopsight.streams.times import (
+    ISO,
+    NO_EVENTS,
+    PLAIN,
+    as_numbers,
+    as_seconds,
+    moment_words,
+    time_form,
+    time_pattern,
+)
 from hopsight.system.lazy_polars import pl
 
 ROW = "hopsight row"
@@ -70,6 +79,7 @@ MOST_NAMED = 8  # of some columns
 FEWEST_AMOUNTS = 10  # in a currency, before amounts in it are compared with others
 LOG_UNIT = 1e8  # logarithms are summed as whole numbers of this fraction, so that no order of adding changes the sum
 CHUNK = 200_000  # events that are judged between two commits
+AHEAD, FEWEST_AHEAD, LONGER = 0.01, 100, 1.5  # share of events that may be dated ahead, of so many, and the gap before
 PLACE = ".hopsight-events"  # a folder for sorting
 MOST_COPIES = 1 << 18  # events of which a later file may have copies
 
@@ -140,7 +150,7 @@ class SortedEvents:
     def copies(self, before: pl.DataFrame | None) -> pl.DataFrame:
         """Return a number for each of the last events, here and before, by which a copy in a later file is known."""
         kept = MOST_COPIES if self.columns.number is not None else 0
-        mine = pl.scan_parquet(self.path, glob=False).tail(kept).select(copy=_all_of_it().hash()).collect()
+        mine = pl.scan_parquet(self.path, glob=False).tail(kept).select("copy").collect()
         return mine if before is None else pl.concat([before, mine]).tail(MOST_COPIES)
 
     def as_in(self, known: pl.Series) -> SortedEvents:
@@ -157,7 +167,7 @@ class SortedEvents:
             found = rows.slice(first, CHUNK).collect()
             if self.written:
                 found = found.with_columns(pl.col("source", "target").replace(self.written))
-            yield found.cast(self.kinds)
+            yield found.drop("copy").cast(self.kinds)
 
 
 @contextmanager
@@ -199,7 +209,8 @@ def sorted_events(
                 raise ValueError("all its events are self-loops" if n_loops else NO_EVENTS)
             if n_loops:
                 notice(f"Removed {plural(n_loops, 'self-loop')}.", None)
-            parts = pl.scan_parquet(sorted(place.iterdir()), glob=False)
+            all_of_it = pl.struct("number", "source", "target", "seconds", "amount", "currency")
+            parts = pl.scan_parquet(sorted(place.iterdir()), glob=False).with_columns(copy=all_of_it.hash())
             parts, n_copies = _without_copies(parts, columns, before)
             parts, size = _in_time(parts, n_rows - n_loops - n_copies, columns, span)
         path = place / "sorted.parquet"
@@ -395,10 +406,6 @@ def _with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns([number for text, number in numbers if number.null_count() == text.null_count()])
 
 
-def _all_of_it() -> pl.Expr:
-    return pl.struct("number", "source", "target", "seconds", "amount", "currency")
-
-
 def _without_copies(parts: pl.LazyFrame, columns: Columns, before: pl.DataFrame | None) -> tuple[pl.LazyFrame, int]:
     """Leave out events that repeat the number of another, and all else of it, and say so; none if others share numbers.
 
@@ -406,7 +413,7 @@ def _without_copies(parts: pl.LazyFrame, columns: Columns, before: pl.DataFrame 
     """
     if columns.number is None:
         return parts, 0
-    numbers = parts.select("row", "number", copy=_all_of_it().hash()).collect()
+    numbers = parts.select("row", "number", "copy").collect()
     repeats = ~numbers["number"].is_first_distinct()
     if before is not None:
         repeats |= numbers["copy"].is_in(before["copy"].implode())
@@ -414,7 +421,7 @@ def _without_copies(parts: pl.LazyFrame, columns: Columns, before: pl.DataFrame 
     if not again.height:
         return parts, 0
     shared = parts.filter(pl.col("number").is_in(again["number"].unique().implode()))
-    if shared.select(_all_of_it().n_unique()).collect().item() > again["number"].n_unique():
+    if shared.select(pl.col("copy").n_unique()).collect().item() > again["number"].n_unique():
         return parts, 0
     are = "1 event is an exact copy" if again.height == 1 else f"{again.height:,} events are exact copies"
     first = f"first in row {again['row'][0]}, with the same {columns.number!r}"
@@ -455,9 +462,30 @@ def _in_time(
         raise ValueError("all its events are far outside the time of the stream so far")
     inside_it = parts.filter(inside)
     _say_read(inside_it, columns, dated=dated)
+    inside_it = _not_ahead(inside_it, columns, dated=dated)
     if 2 * inside_it.select(seconds.n_unique()).collect().item() < middle["size"] - far.height:
         notice("Most events share their time with others: the order of rows decides which of them comes first.", None)
     return inside_it, middle["size"] - far.height
+
+
+def _not_ahead(parts: pl.LazyFrame, columns: Columns, *, dated: bool) -> pl.LazyFrame:
+    """Let the few events that are dated ahead count as if they came with the last of the others, and say so.
+
+    Because of some days of value in the future, all of the next file would come late. They are at most 1% of the
+    events, and three of a few hundred, after a gap half as long again as any before.
+    """
+    found = parts.select("row", "seconds").sort("seconds", "row").collect()
+    gaps, first = found["seconds"].diff().to_numpy(), found.height - max(3, int(AHEAD * found.height))
+    if found.height < FEWEST_AHEAD or not (long := np.flatnonzero(gaps[first:] > LONGER * gaps[1:first].max())).size:
+        return parts
+    place = first + int(long[0])
+    (_, last), (row, moment), n_ahead = found.row(place - 1), found.row(place), found.height - place
+    shown, until = (moment_words(each, columns.shown or ISO) if dated else f"{each:g}" for each in (moment, last))
+    those, it = (
+        ("1 event is", "it counts as if it") if n_ahead == 1 else (f"{n_ahead:,} events are", "all count as if they")
+    )
+    notice(f"{those} dated ahead of all others, from {shown} on in row {row:,}: {it} came at {until}.", None)
+    return parts.with_columns(pl.col("seconds").clip(upper_bound=last))
 
 
 def _say_read(parts: pl.LazyFrame, columns: Columns, *, dated: bool) -> None:

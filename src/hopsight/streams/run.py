@@ -206,7 +206,8 @@ def watch(
             write_summary(folder, state, record | {"updated": now()}, request["top"])
         n_events, n_alerts, n_late = (last - first for last, first in zip(_counts(state), before, strict=True))
     if n_late:
-        late = f"{plural(n_late, 'event')} came late, after newer ones of an earlier file"
+        reached = Wording.of(state.notes).moment(span[1])
+        late = f"{plural(n_late, 'event')} came late, because an earlier file reaches to {reached}"
         show.say(f"{late}: such events count neither in bursts nor as new partners")
     return Watched(folder, n_events, n_alerts, n_late, repeated)
 
