@@ -137,7 +137,22 @@ def test_a_circle_tells_all_that_its_members_sent_from_what_went_around() -> Non
 
 def test_an_unusual_amount_and_amounts_below_a_limit() -> None:
     found = AmountFacts(
-        "sent", 48_900.0, 121.7, 9, False, 3, MARCH + 45_240, 1000.0, 31, 0, 880.0, 995.0, "received", "EUR", NOTHING
+        "sent",
+        48_900.0,
+        121.7,
+        9,
+        False,
+        3,
+        MARCH + 45_240,
+        1000.0,
+        31,
+        0,
+        None,
+        880.0,
+        995.0,
+        "received",
+        "EUR",
+        NOTHING,
     )
     assert said("amount", found) == (
         "31 amounts it received lie just below 1,000 EUR (880 to 995). It sent 48,900 EUR to d on 2024-03-01 12:34; "
@@ -145,8 +160,15 @@ def test_an_unusual_amount_and_amounts_below_a_limit() -> None:
         "31 amounts received just below 1,000 EUR",
     )
     rents = replace(found, n_regular=7)
-    assert "(880 to 995), besides 7 from partners that it has known for two weeks. It sent" in said("amount", rents)[0]
-    alone = AmountFacts("received", 48_900.0, 121.7, 2, False, 1, None, None, 0, 0, None, None, None, None, NOTHING)
+    words = "(880 to 995); 7 more do not count, as it has known those partners for two weeks. It sent"
+    assert words in said("amount", rents)[0]
+    words = (
+        "31 amounts it received from d lie just below 1,000 EUR (880 to 995); 1 more does not count, as it has known "
+    )
+    assert said("amount", replace(rents, near_partner=3, n_regular=1))[0].startswith(f"{words}that partner for two")
+    alone = AmountFacts(
+        "received", 48_900.0, 121.7, 2, False, 1, None, None, 0, 0, None, None, None, None, None, NOTHING
+    )
     assert said("amount", alone) == (
         "It received 48,900 from b; about 121.7 is usual for it and others.",
         "received 48,900; about 121.7 is usual for it and others",

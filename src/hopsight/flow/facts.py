@@ -157,6 +157,8 @@ class AmountFacts:
         The round limit, and number, smallest and largest of the amounts just below it; None and 0 without any.
     n_regular
         Number of such amounts between ends that have known each other for two weeks, which do not count.
+    near_partner
+        Position of the node at the other end of all of these amounts and the regular ones; None without a single one.
     near_direction
         Whether those were ``"sent"`` or ``"received"``; None without any.
     currency
@@ -175,6 +177,7 @@ class AmountFacts:
     limit: float | None
     n_near: int
     n_regular: int
+    near_partner: int | None
     smallest: float | None
     largest: float | None
     near_direction: str | None
@@ -292,11 +295,12 @@ def _amount(flow: Flow, node: int) -> AmountFacts:
     mine = rows[way]
     row = int(mine[np.argmax(flow.unlike[mine])]) if mine.size and flow.unlike[mine].max() > 0.0 else None
     digits, which, near_way = (values[account] for values in flow.below_limits)
-    near, n_regular = np.empty(0, dtype=np.int64), 0
+    near, n_regular, partners = np.empty(0, dtype=np.int64), 0, np.empty(0, dtype=np.int64)
     if digits > 0.0:
         near = rows[near_way]
         limit, below = flow.near_limit
         near = near[(limit[near] == which) & (below[near] > 0)]
+        partners = np.unique((flow.events.target if near_way == 0 else flow.events.source)[near])
         n_regular, near = int(flow.is_habit[near].sum()), near[~flow.is_habit[near]]
     usual, n_earlier = (None, 0) if row is None else _usual_amount(flow, mine, row, flow.levels_before(way, account))
     shown = np.unique(np.concatenate([near, [] if row is None else [row]]).astype(np.int64))
@@ -312,6 +316,7 @@ def _amount(flow: Flow, node: int) -> AmountFacts:
         limit_value(int(which)) if near.size else None,
         near.size,
         n_regular,
+        int(partners[0]) if partners.size == 1 else None,
         float(values.min()) if near.size else None,
         float(values.max()) if near.size else None,
         ("sent", "received")[int(near_way)] if near.size else None,
