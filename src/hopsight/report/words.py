@@ -29,7 +29,7 @@ GLOSSARY = {
     "activity": "Evidence that a node has unusually many or few edges for a node with its attributes.",
     "AHP": "Average hop prediction: how many hops away the neighbors of a node look on average.",
     "amount": "Evidence that amounts are unlike a node's own history, or keep just below a round limit.",
-    "Attributes": "Numbers about a node. A word such as a city becomes one attribute per value.",
+    "Attributes": "Numbers about a node. A category such as a city becomes one attribute per value.",
     "burst": "Evidence that a node had many events, or many new partners, within a short time.",
     "Connected": "The share of the pairs of members that are edges.",
     "cycle": "Evidence that similar amounts went around a circle, or along a chain, within days.",
