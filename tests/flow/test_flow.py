@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hopsight import CrossHCM
 from hopsight.canonical import Events
 from hopsight.explanations.events import Calendar, flow_reason
 from hopsight.flow import facts, flow_of
@@ -112,6 +113,23 @@ def test_the_usual_share_that_is_passed_on_is_that_of_nodes_that_receive() -> No
     events = Events(source, target, amount, START + DAY * day)
     graph = AttributedGraph.from_edges(source, target, np.ones((6, 1)), events=events)
     assert facts(graph, "pass_through", 0).usual == pytest.approx((0.0 + 0.5) / 2)
+
+
+@pytest.mark.parametrize("n_who_do", [1, 2, 5])
+def test_the_only_accounts_that_pass_money_on_are_found(n_who_do: int) -> None:
+    """Of 220 others, 200 only pay 20 shops; those in question get 4,000 five times and send 3,900 on in three hours."""
+    rng = np.random.default_rng(0)
+    rows = [(int(a), int(b), size, day) for a, b, size, day in zip(
+        rng.integers(20, 220, 1200), rng.integers(220, 240, 1200), np.exp(rng.normal(3.5, 1.0, 1200)),
+        rng.uniform(0.0, 120.0, 1200), strict=True)]  # fmt: skip
+    for who in range(n_who_do):
+        days = 20.0 * np.arange(5) + 7.0 + who
+        rows += [(220 + who, who, 4000.0, day) for day in days] + [(who, 10 + who, 3900.0, day + 0.125) for day in days]
+    source, target, amount, day = (np.array(each) for each in zip(*rows, strict=True))
+    events = Events(source, target, amount, START + DAY * day)
+    graph = AttributedGraph.from_edges(source, target, np.ones((240, 1)), events=events)
+    found = CrossHCM.untrained(seed=0).fit(graph).evidence_["pass_through"]
+    assert (found[:n_who_do] > 1.5).all() and (found[n_who_do:] < 1.0).all()
 
 
 def test_who_passes_on_for_a_month_between_the_same_two_passed_on_all_of_it() -> None:

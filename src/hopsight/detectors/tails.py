@@ -61,7 +61,8 @@ class Tail:
     def _surprise(self, values: FloatArray) -> FloatArray:
         base = np.log(2.0) - np.log(self.share)
         if self.width <= 0.0:
-            return np.where(np.isnan(values), np.nan, np.where(values > self.median, base, 0.0))
+            above = values > (self.lowest if self.share < 1.0 else self.median)
+            return np.where(np.isnan(values), np.nan, np.where(above, base, 0.0))
         with np.errstate(over="ignore"):  # what overflows is as large as it gets
             excess = (values - self.median) / self.width
             upper = base + np.log(5.0 / 3.0) * np.maximum(excess, 0.0) ** self.shape
@@ -264,7 +265,7 @@ def _without_atom(values: FloatArray) -> tuple[FloatArray, float, float]:
     lowest = float(known[0])
     rest = known[np.searchsorted(known, lowest, side="right") :]
     share = rest.size / known.size
-    return (known, lowest, 1.0) if share > 1.0 - MOST_TIED or rest.size < 2 else (rest, lowest, share)
+    return (known, lowest, 1.0) if share > 1.0 - MOST_TIED or not rest.size else (rest, lowest, share)
 
 
 def _shrunk(shape: float, usual: float, n_values: int) -> float:

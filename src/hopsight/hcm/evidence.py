@@ -495,8 +495,12 @@ class NodeBaseline:
 
 
 def _without_largest(values: FloatArray) -> FloatArray:
-    """Return values without the largest 2%: of the few nodes with any flow evidence, many may be anomalies."""
-    return np.sort(values)[: int(np.ceil((1.0 - TRIMMED) * values.size))]
+    """Return values without the largest 2%: of the few nodes with any flow evidence, many may be anomalies.
+
+    Half of those with any are kept, so that what hardly any node does is known to be rare.
+    """
+    n_any = int((values > values.min(initial=0.0)).sum())
+    return np.sort(values)[: max(int(np.ceil((1.0 - TRIMMED) * values.size)), values.size - n_any // 2)]
 
 
 def misfit(nodes: NodeFeatures, usual: NodeBaseline) -> FloatArray:

@@ -15,10 +15,15 @@ TIME_NAMES = (
 TYPE_NAMES = ("hopsight_type", "node_type")
 NAME_NAMES = (
     "hopsight_name", "name", "full_name", "display_name", "title", "name_1", "name1", "username", "user_name",
-    "company", "company_name", "firma", "firmenname", "nachname", "nom", "nombre", "razón_social", "razão_social",
+    "company", "company_name", "firma", "firmenname", "kundenname", "kontoinhaber",
+    "nachname", "nom", "nombre", "razón_social", "razão_social",
     "ragione_sociale", "raison_sociale", "nome", "nome_completo", "naam", "nazwa", "navn", "namn", "jméno", "název",
     "имя", "фио", "наименование", "名称", "姓名", "名前", "氏名", "이름",
 )  # fmt: skip
+PARTIES = {  # what a node of payments may be called
+    "party", "account", "acct", "customer", "client", "cust", "vendor", "supplier", "merchant", "holder",
+    "account_holder", "owner", "employee", "person", "user", "member", "entity", "legal", "business", "trading",
+}  # fmt: skip
 COLUMN_NAMES = (  # of labels in a file
     "verdict", "outcome", "result", "decision", "ergebnis", "befund", "wynik", "résultat", "resultado", "esito",
     "uitslag", "výsledek", "sonuç",
@@ -238,7 +243,8 @@ ANOMALOUS = YES | frozenset(
      "chargeback", "betrug", "bestätigt", "fraude")
 )  # fmt: skip
 NORMAL = NO | frozenset(
-    ("normal", "ok", "good", "legit", "legitimate", "licit", "negative", "clean", "genuine", "benign", "honest",
+    ("normal", "ok", "good", "legit", "legitimate", "licit", "negative", "clean", "genuine", "no issue",
+     "no issues", "no finding", "no findings", "benign", "honest",
      "ordinary", "cleared", "closed", "dismissed", "unfounded", "false positive", "false alarm", "fp", "tn",
      "true negative", "entlastet", "unbegründet", "fehlalarm", "falso positivo", "falso allarme", "falsa alarma",
      "alarme falso", "faux positif", "fausse alerte", "fałszywy alarm")
@@ -540,8 +546,11 @@ def is_name_name(name: str) -> bool:
 
     >>> [is_name_name(name) for name in ("fullName", "Nome / Razão Social", "type name")]
     [True, True, False]
+    >>> [is_name_name(name) for name in ("Party Name", "vendor_name", "Account name", "Product name", "Kundenname")]
+    [True, True, True, False, True]
     """
-    return any(part.strip("_") in NAME_NAMES for part in normalized_name(name).split("/"))
+    parts = [part.strip("_") for part in normalized_name(name).split("/")]
+    return any(part in NAME_NAMES or (part.endswith("_name") and part[:-5] in PARTIES) for part in parts)
 
 
 def is_currency_name(name: str) -> bool:
