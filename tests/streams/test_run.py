@@ -280,12 +280,25 @@ def test_a_few_events_that_are_dated_ahead_do_not_make_the_next_file_late(tmp_pa
     shown, columns = Said(), Columns(time="time", amount="amount")
     stream(StreamRequest(path=str(tmp_path / "one.csv"), columns=columns), tmp_path / "run", progress=shown)
     first, last = (moment_words(float(each), ISO) for each in (ahead["time"][0], one["time"][-1]))
-    said = f"3 events are dated ahead of all others, from {first} on in row 101: all count as if they came at {last}."
+    said = f"3 events are dated ahead of all others, from {first} on in row 101: they all count as of {last}."
     assert said in shown.sentences
     done = watch(tmp_path / "run", tmp_path / "two.csv", progress=shown)
     assert (done.n_events, done.n_late) == (two.height, 0)
     row = f"1 event is an exact copy of earlier ones, first in row {two.height + 1}"
     assert f"{row}, with the same 'payment_id': it is left out." in shown.sentences
+
+
+def test_the_night_after_a_day_of_events_keeps_its_time(tmp_path: Path) -> None:
+    """Of 303 events, 300 are within ten hours, and three come six hours later."""
+    day = pl.DataFrame({"source": [f"a{i % 20}" for i in range(300)], "target": [f"b{i % 23}" for i in range(300)],
+                        "time": START + 120 * np.arange(300), "amount": np.arange(300.0) % 7 + 1.0})  # fmt: skip
+    night = day[:3].with_columns(time=START + 16 * 3600 + pl.int_range(3) * 60)
+    pl.concat([day, night]).write_csv(tmp_path / "one.csv")
+    shown, columns = Said(), Columns(time="time")
+    stream(StreamRequest(path=str(tmp_path / "one.csv"), columns=columns), tmp_path / "run", progress=shown)
+    assert not any("ahead" in sentence for sentence in shown.sentences)
+    last = pl.read_csv(tmp_path / "run" / "edges.csv")["time"].max()
+    assert last == START + 16 * 3600 + 120
 
 
 def test_dates_of_a_later_file_that_fit_both_orders_are_stated(tmp_path: Path) -> None:

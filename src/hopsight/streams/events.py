@@ -22,6 +22,7 @@ from hopsight.io.nodes import check_column, read_flags
 from hopsight.io.notices import notice
 from hopsight.io.rules import (
     MOST_WRONG,
+    SECONDS_PER_DAY,
     SLASHED,
     WRITTEN,
     amount_span,
@@ -210,7 +211,8 @@ def sorted_events(
             if n_loops:
                 notice(f"Removed {plural(n_loops, 'self-loop')}.", None)
             all_of_it = pl.struct("number", "source", "target", "seconds", "amount", "currency")
-            parts = pl.scan_parquet(sorted(place.iterdir()), glob=False).with_columns(copy=all_of_it.hash())
+            copy = pl.lit(0, pl.UInt64) if columns.number is None else all_of_it.hash()
+            parts = pl.scan_parquet(sorted(place.iterdir()), glob=False).with_columns(copy=copy)
             parts, n_copies = _without_copies(parts, columns, before)
             parts, size = _in_time(parts, n_rows - n_loops - n_copies, columns, span)
         path = place / "sorted.parquet"
@@ -462,29 +464,31 @@ def _in_time(
         raise ValueError("all its events are far outside the time of the stream so far")
     inside_it = parts.filter(inside)
     _say_read(inside_it, columns, dated=dated)
-    inside_it = _not_ahead(inside_it, columns, dated=dated)
+    inside_it = _not_ahead(inside_it, columns) if dated else inside_it
     if 2 * inside_it.select(seconds.n_unique()).collect().item() < middle["size"] - far.height:
         notice("Most events share their time with others: the order of rows decides which of them comes first.", None)
     return inside_it, middle["size"] - far.height
 
 
-def _not_ahead(parts: pl.LazyFrame, columns: Columns, *, dated: bool) -> pl.LazyFrame:
+def _not_ahead(parts: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
     """Let the few events that are dated ahead count as if they came with the last of the others, and say so.
 
     Because of some days of value in the future, all of the next file would come late. They are at most 1% of the
-    events, and three of a few hundred, after a gap half as long again as any before.
+    events, and three of a few hundred, after a gap of a day at least that is half as long again as any before: what
+    happens in the night after a day of events keeps its time.
     """
     found = parts.select("row", "seconds").sort("seconds", "row").collect()
     gaps, first = found["seconds"].diff().to_numpy(), found.height - max(3, int(AHEAD * found.height))
-    if found.height < FEWEST_AHEAD or not (long := np.flatnonzero(gaps[first:] > LONGER * gaps[1:first].max())).size:
+    if found.height < FEWEST_AHEAD:
+        return parts
+    long = np.flatnonzero(gaps[first:] > max(LONGER * gaps[1:first].max(), SECONDS_PER_DAY))
+    if not long.size:
         return parts
     place = first + int(long[0])
     (_, last), (row, moment), n_ahead = found.row(place - 1), found.row(place), found.height - place
-    shown, until = (moment_words(each, columns.shown or ISO) if dated else f"{each:g}" for each in (moment, last))
-    those, it = (
-        ("1 event is", "it counts as if it") if n_ahead == 1 else (f"{n_ahead:,} events are", "all count as if they")
-    )
-    notice(f"{those} dated ahead of all others, from {shown} on in row {row:,}: {it} came at {until}.", None)
+    shown, until = (moment_words(each, columns.shown or ISO) for each in (moment, last))
+    those, it = ("1 event is", "it counts") if n_ahead == 1 else (f"{n_ahead:,} events are", "they all count")
+    notice(f"{those} dated ahead of all others, from {shown} on in row {row:,}: {it} as of {until}.", None)
     return parts.with_columns(pl.col("seconds").clip(upper_bound=last))
 
 
