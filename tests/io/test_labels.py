@@ -170,3 +170,5 @@ def test_yes_may_mean_normal(name: str, words: str) -> None:
     assert read_labels(cases, graph, words.split()[1], notices=[]).anomalous.tolist() == [False, True]
     edges, nodes = pl.DataFrame({"from": ["a"], "to": ["b"]}), cases.rename({"node": "id"}).with_columns(age=pl.lit(1))
     refuses(f"column '{name}' seems to say which nodes are normal", edges, nodes=nodes, label=name)
+    whole = nodes.with_columns(pl.Series(name, [1.0, 0.0]))  # as pandas writes them beside blank cells
+    refuses(f"column '{name}' seems to say which nodes are normal", edges, nodes=whole, label=name)

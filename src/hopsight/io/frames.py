@@ -419,7 +419,9 @@ def _notice_errors(archive: zipfile.ZipFile, name: str, notices: list[str] | Non
     found = []
     for sheet in archive.namelist():
         if sheet.startswith("xl/worksheets/") and sheet.endswith(".xml"):
-            found += re.findall(rb'<c\b([^>]*\bt="e"[^>]*)>.*?<v>(#[^<]*)</v>', archive.read(sheet))
+            cells = archive.read(sheet)
+            if b't="e"' in cells:  # found much faster than by the pattern
+                found += re.findall(rb'<c\b([^>]*\bt="e"[^>]*)>.*?<v>(#[^<]*)</v>', cells)
     if wrong := [(cell, word.decode()) for cell, word in found if word != b"#N/A"]:
         cell, word = wrong[0]
         first = re.search(rb'\br="([A-Z]+\d+)"', cell)

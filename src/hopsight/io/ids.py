@@ -186,10 +186,10 @@ def describe_unknown_ids(unknown: pl.Series, ids: pl.Series, ends: Sequence[pl.S
     total = pl.concat([end.alias("id") for end in ends]).n_unique()
     start = (
         f"{len(unknown):,} of {plural(total, 'node id')} in the edges {'has' if len(unknown) == 1 else 'have'} no row "
-        f"in the node table: {listed(unknown)}"
+        f"in the node table: {examples_of(unknown)}"
     )
     columns = f"{option('id_column')}, {option('source_column')} and {option('target_column')}"
-    return f"{start}; it has {listed(ids)} instead; name the right columns with {columns}"
+    return f"{start}; it has {examples_of(ids)} instead; name the right columns with {columns}"
 
 
 def notice_unknown(unknown: pl.Series, ranked: bool | None, notices: list[str] | None) -> None:
@@ -205,7 +205,7 @@ def notice_unknown(unknown: pl.Series, ranked: bool | None, notices: list[str] |
     choice = "" if ranked is None else f"; pass {option('rank_unknown', True)} to rank {them}"
     rule = "ranked without attributes" if ranked else f"not ranked{choice}"
     has = "has" if len(unknown) == 1 else "have"
-    notice(f"{plural(len(unknown), 'id')} {has} no row in the node table ({listed(unknown)}): {rule}.", notices)
+    notice(f"{plural(len(unknown), 'id')} {has} no row in the node table ({examples_of(unknown)}): {rule}.", notices)
 
 
 def written_differently(unknown: pl.Series, ids: pl.Series) -> dict[str, str]:
@@ -298,7 +298,7 @@ _FORMS: dict[str, Callable[[pl.Series], pl.Series]] = {
 }
 
 
-def listed(values: pl.Series) -> str:
+def examples_of(values: pl.Series) -> str:
     """List the first values."""
     return ", ".join(shortened(value) for value in values.head(EXAMPLES)) + (", …" if len(values) > EXAMPLES else "")
 

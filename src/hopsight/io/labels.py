@@ -26,14 +26,12 @@ from hopsight.io.vocabulary import (
     DOUBTS,
     MAYBE_NAMES,
     NEGATIONS,
-    NO,
     NORMAL,
     SUSPICION,
     UNDECIDED,
-    YES,
     first_known,
     normalized_name,
-    says_normal,
+    yes_means_normal,
 )
 from hopsight.system.arrays import find_edges
 from hopsight.system.lazy_polars import pl
@@ -215,7 +213,7 @@ def _check_name(name: str, labels: Iterable[object], anomalous_value: object) ->
     Traceback (most recent call last):
     hopsight.checks.Refusal: anomalous_value is needed: column 'Is legit' seems to say which cases are normal
     """
-    if says_normal(name) and anomalous_value is None and {*map(label_word, labels)} - BLANK <= YES | NO:
+    if anomalous_value is None and yes_means_normal(name, {*map(label_word, labels)}):
         raise Refusal("anomalous_value", f"is needed: column {name!r} seems to say which cases are normal")
 
 

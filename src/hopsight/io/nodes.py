@@ -23,16 +23,14 @@ from hopsight.io.notices import notice
 from hopsight.io.rules import LEAST_ROWS, MAX_CATEGORIES, MISSING_CATEGORY, OTHER_CATEGORY, is_row_id, is_time
 from hopsight.io.vocabulary import (
     ANOMALOUS,
-    NO,
     NORMAL,
     TYPE_NAMES,
     UNLABELED,
-    YES,
     first_known,
     is_code_name,
     is_name_name,
     is_row_id_name,
-    says_normal,
+    yes_means_normal,
 )
 from hopsight.system.lazy_polars import pl
 
@@ -328,7 +326,7 @@ def read_flags(column: pl.Series, flags: Mapping[str, int] = LABELS) -> NDArray[
     labels = "0 or 1 (or words such as yes and no, or fraud and ok), or -1, blank or unknown for an unlabeled node"
     words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
     words = words.fill_null("") if "" in flags else words
-    if says_normal(column.name) and words.is_in([*YES, *NO, ""]).all():
+    if yes_means_normal(column.name, {*words.drop_nulls().str.replace(r"\.0$", "")}):
         raise ValueError(f"column {column.name!r} seems to say which nodes are normal; evaluate with its opposite")
     wrong = ~words.is_in(list(flags)).fill_null(False)
     rules.check_none(wrong, column, f"is not {labels if flags is LABELS else 'a whole number from 0 to 3'}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 # Columns that are recognized by their whole name, the likeliest first.
 ID_NAMES = ("id", "node", "node_id", "nodeid", "name", "user", "user_id", "userid", "key", "vertex", "index")
@@ -89,7 +89,7 @@ AMOUNTS = {  # and other measures and properties of an event
 }  # fmt: skip
 COUNTED = {  # what else a value or a total may be of, and what a class of amounts is called
     "date", "dt", "datum", "fecha", "data", "time", "items", "item", "units", "pieces", "pcs", "products", "hours",
-    "days", "kg", "weight", "volume", "orders", "transactions", "class", "group", "rank", "level", "band", "bucket",
+    "days", "kg", "volume", "orders", "transactions", "class", "group", "rank", "level", "band", "bucket",
     "category", "id", "code", "no", "number", "flag", "share", "percent", "pct", "rate", "ratio",
 }  # fmt: skip
 SIDES = {  # of an account: amounts in two columns
@@ -118,7 +118,8 @@ _EVENTS = (
     r"(booking|transaction|trans|tran|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|document"
     r"|reference|ref"
     r"|receipt|voucher|beleg|buchungs?|rechnungs?|transaktions?|vorgangs?|auftrags?|zahlungs?"
-    r"|pedido|factura|facture|fattura|fatura|commande|orden|ordine|operazione|operaci[oó]n|opera[cç][aã]o|op[eé]ration|operacji|transacci[oó]n|transa[cç][aã]o|pi[eè]ce)"
+    r"|pedido|factura|facture|fattura|fatura|commande|orden|ordine"
+    r"|operazione|operaci[oó]n|opera[cç][aã]o|op[eé]ration|operacji|transacci[oó]n|transa[cç][aã]o|pi[eè]ce)"
 )
 _EVENT = re.compile(
     rf"{_EVENTS}_?(id|uid|no|nr|number|nummer|ref|reference|hash|index|key|date|time)|(id|no|nr|n°|num|numero)_{_EVENTS}"
@@ -337,10 +338,20 @@ def says_normal(name: str) -> bool:
     >>> [says_normal(name) for name in ("is_fraud", "verified_fraud", "confirmed", "no", "free")]
     [False, False, False, False, False]
     """
-    words = {*words_of(name)}
-    if any(word in ANOMALOUS - YES or SUSPICION.match(word) for word in words):
-        return not words.isdisjoint(NEGATIONS) or " ".join(words_of(name)) in NORMAL
-    return not words.isdisjoint((NORMAL - NO) | VOUCHED) or " ".join(words_of(name)) in NORMAL - NO
+    words = words_of(name)
+    if " ".join(words) in NORMAL - NO:
+        return True
+    is_bad = any(word in ANOMALOUS - YES or SUSPICION.match(word) for word in words)
+    return not (NEGATIONS if is_bad else (NORMAL - NO) | VOUCHED).isdisjoint(words)
+
+
+def yes_means_normal(name: str, words: Set[str]) -> bool:
+    """Return whether a column of yes and no, in lower case, seems to say which cases are normal.
+
+    >>> yes_means_normal("is_legit", {"yes", "no", ""}), yes_means_normal("is_legit", {"ok", "fraud"})
+    (True, False)
+    """
+    return says_normal(name) and words - BLANK <= YES | NO
 
 
 def is_row_id_name(name: str) -> bool:
@@ -484,7 +495,7 @@ def is_money_name(name: str) -> bool:
         return bool(words)
     if words[-1] in MONEY or words[-1].endswith("betrag"):  # German writes words together
         return True
-    return words[0] in MONEY and AMOUNTS.isdisjoint(words[1:]) and COUNTED.isdisjoint(words[1:])
+    return words[0] in MONEY and (AMOUNTS | COUNTED).isdisjoint(words[1:])
 
 
 def is_secondary_name(name: str) -> bool:

@@ -478,9 +478,9 @@ def _not_ahead(parts: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
     happens in the night after a day of events keeps its time.
     """
     found = parts.select("row", "seconds").sort("seconds", "row").collect()
-    gaps, first = found["seconds"].diff().to_numpy(), found.height - max(3, int(AHEAD * found.height))
     if found.height < FEWEST_AHEAD:
         return parts
+    gaps, first = found["seconds"].diff().to_numpy(), found.height - max(3, int(AHEAD * found.height))
     long = np.flatnonzero(gaps[first:] > max(LONGER * gaps[1:first].max(), SECONDS_PER_DAY))
     if not long.size:
         return parts
