@@ -44,6 +44,22 @@ def test_a_burst_of_strangers_in_a_night_is_found_and_a_salary_day_is_not() -> N
     assert raw[0] == np.nanmax(raw)
 
 
+def test_few_large_first_payments_of_an_hour_are_a_burst_and_as_many_small_ones_are_not() -> None:
+    """Nodes 0 and 1 pay four strangers each; 2 pays as much to strangers in other weeks as node 0 in that hour."""
+    large = [(0, 10 + k, 2000.0, 50.0 + k / 100.0) for k in range(4)]
+    small = [(1, 20 + k, 30.0, 60.0 + k / 100.0) for k in range(4)]
+    always = [
+        (2, 30 + k, 2000.0, 10.0 * week + k / 100.0) for week in range(2, 10) for k in range(4 * week, 4 * week + 4)
+    ]
+    flow = flow_of(bank([*large, *small, *always], 70))
+    middle = np.exp(np.median(np.log(flow.given.amount)))
+    found = flow.windows[0][2][0]  # the money of first payments that each sent within three hours
+    assert found[[0, 1], 0] == pytest.approx([4.0 * np.log2(1.0 + each / middle) for each in (2000.0, 30.0)])
+    assert found[2, 0] == pytest.approx(found[2, 2]) and found[2, 3] == 4.0
+    burst = flow.burst[0]
+    assert burst[0] > 1.5 * burst[1] and burst[0] > 1.5 * burst[2]
+
+
 def test_amounts_of_old_partners_and_of_other_currencies_are_not_added_to_those_of_new_ones() -> None:
     """Eight new senders pay 10 each; one of a month before pays 5,000 six times, in the same two hours."""
     old = [(10, 0, 10.0, 20.0)] + [(10, 0, 5000.0, 50.0 + k / 1000.0) for k in range(6)]
@@ -102,7 +118,7 @@ def test_a_month_is_judged_by_what_is_usual_in_a_month_of_a_longer_record() -> N
     long = flow_of(bank([(0, 1 + k % 7, 9.0, 4.0 * k) for k in range(30)], 8))
     short = Flow(Events(*(each[:30] for each in (long.given.source, long.given.target, long.given.amount)),
                         START + np.linspace(0.0, long.span / 16.0, 30)), 208, long.usual)  # fmt: skip
-    none = np.zeros((208, 3))
+    none = np.zeros((208, 4))
     assert short.others(0, none)[0] == pytest.approx(16.0 * long.others(0, none)[0])
 
 
@@ -234,7 +250,7 @@ def test_earlier_events_make_partners_known_and_wage_days_usual() -> None:
     known = Flow(graph.events, graph.n_nodes, usual)
     assert known.is_new[known.events.target == 30].all() and not known.is_new[known.events.target == 12].any()
     whole = usual.day[1] + 60.0 * DAY
-    assert known.others(0, np.zeros((240, 3)))[1] == pytest.approx((13 + 36) * usual.day[1] / whole)
+    assert known.others(0, np.zeros((240, 4)))[1] == pytest.approx((13 + 36) * usual.day[1] / whole)
     one = flow_without(graph, usual, 1, np.array([[1], [30]]))  # scored again without the payment to node 30
     assert one[0, 0] == 0.0 and flow_without(alone, usual, 1, np.array([[1], [30]]))[0, 0] > 0.0
 

@@ -32,6 +32,7 @@ SECONDS_PER_DAY = 86400.0
 OUR_TIME = (3.15e8, 4.2e9)  # UNIX seconds from 1980 to 2103
 FEWEST_DAYS, DAYS = 30.0, 120.0  # a record has at least so many days, and this many if times have no unit
 WIDTHS = (0.125, 0.5, 1.0, 2.0, 4.0, 7.0, 14.0)  # of windows, in days
+SERIES = 3  # what is counted in a window: events, new partners, and the money of first payments
 N_SIZES = 33  # powers of two of the number of events
 KNOWN_DAYS = 14.0  # after the first event between two nodes, they know each other
 PASSING_DAYS = 3.0  # within which what came in goes out again, and within which one link of a chain follows another
@@ -57,10 +58,10 @@ class FlowBaseline:
     day
         (2,) length of a day and of the whole record, in the unit of the times.
     counts
-        (2, 2, n_widths, n_sizes) usual number in the busiest window: sent and received, events and new partners, by
-        width and by log₂ of 1 + the number of a node's other events.
+        (2, 3, n_widths, n_sizes) what is usual in the busiest window: sent and received, events, new partners and the
+        money of first payments, by width and by log₂ of 1 + the number of a node's other events.
     windows
-        (2, 2, n_widths, 5) the cautious tail of what exceeds that number, in the same order.
+        (2, 3, n_widths, 5) the cautious tail of what exceeds that number, in the same order.
     currencies, typical
         (n,) hash of each currency's name, and (n, 2) median and deviation of the logarithm of its amounts.
     limits
@@ -77,7 +78,7 @@ class FlowBaseline:
 
     def __post_init__(self) -> None:
         n = len(self.currencies)
-        counts = (2, 2, len(WIDTHS), N_SIZES)
+        counts = (2, SERIES, len(WIDTHS), N_SIZES)
         shapes = ((2,), counts, (*counts[:3], len(fields(Tail))), (n,), (n, 2), (len(BANDS), N_LIMITS))
         parts = (self.day, self.counts, self.windows, self.currencies, self.typical, self.limits)
         if any(np.shape(part) != shape for part, shape in zip(parts, shapes, strict=True)) or not (self.day > 0).all():
@@ -115,8 +116,8 @@ class Flow:
         names = np.array(events.currencies or ("",), dtype=object)
         usual = FlowBaseline(
             _day_and_span(events.time),
-            np.zeros((2, 2, len(WIDTHS), N_SIZES)),
-            np.zeros((2, 2, len(WIDTHS), len(fields(Tail)))),
+            np.zeros((2, SERIES, len(WIDTHS), N_SIZES)),
+            np.zeros((2, SERIES, len(WIDTHS), len(fields(Tail)))),
             id_hashes(names),
             np.array([_typical(_of_currency(events, each)) for each in range(names.size)]),
             np.repeat(np.array(BANDS)[:, None] / (2.0 * BANDS[0]), N_LIMITS, axis=1),
@@ -238,31 +239,49 @@ class Flow:
 
     @cached_property
     def windows(self) -> list[list[list[FloatArray]]]:
-        """The busiest windows of each node: sent and received, events and new partners, by width."""
-        found = []
-        for each in self.by_node:
-            time = self.time[each.order]
-            series = (np.ones(time.size), self.is_new[each.order].astype(np.float64))
-            found.append([[busiest(each.start, time, counted, width) for width in WIDTHS] for counted in series])
-        return found
+        """The busiest windows of each node: sent and received, by :data:`SERIES`, by width."""
+        one, every = np.ones(self.events.size), np.ones(self.events.size, dtype=np.bool_)
+        series = [(one, every), (one, self.is_new)]
+        if self.events.amount is not None:
+            series.append((self.size, self.is_new))
+        return [
+            [
+                [
+                    busiest(each.start, self.time[each.order], weight[each.order], counted[each.order], width)
+                    for width in WIDTHS
+                ]
+                for weight, counted in series
+            ]
+            for each in self.by_node
+        ]
+
+    @cached_property
+    def size(self) -> FloatArray:
+        """log₂(1 + a / m) for each amount a, with m the median of its currency; 0 without an amount."""
+        rows = self.typical[0 if self.events.currency is None else self.events.currency]
+        return np.asarray(np.log2(1.0 + np.nan_to_num(self.events.amount) / np.exp(rows[..., 0])))
 
     @cached_property
     def burst(self) -> tuple[FloatArray, IntArray]:
-        """How many events or new partners come in a time that is short for the node, and in which window.
+        """How many events, new partners or first payments come in a time that is short for the node, in which window.
 
-        With k the number in the busiest window of a width, u what is usual for a node with as many other events, and
-        s the number of events in the next busiest window apart from that one, also of :attr:`past` events, x = 2 (√k −
-        √(max(u, s) + 1)) exceeds what is usual, and p is the tail of x among all nodes for such windows: log(1 − log₁₀
-        p), the largest over sent and received, events and new partners, and seven widths from three hours to two weeks.
-        What recurs, as salaries and fees do, is no burst.
+        With k the number in the busiest window of a width (of first payments, their :attr:`size`), u what is usual for
+        a node with as many other events, and s the same of all events in the next busiest window apart from that one,
+        also of :attr:`past` events, x = 2 (√k − √(max(u, s) + 1)) exceeds what is usual, and p is the tail of x among
+        all nodes for such windows: log(1 − log₁₀ p), the largest over sent and received, :data:`SERIES`, and seven
+        widths from three hours to two weeks, if the window has two such events or more. What recurs, as salaries and
+        fees do, is no burst.
         """
         best, which = np.zeros(self.n_nodes), np.zeros(self.n_nodes, dtype=np.int64)
-        for number in range(2 * 2 * len(WIDTHS)):
-            way, series, width = (int(at) for at in np.unravel_index(number, (2, 2, len(WIDTHS))))
+        for number in range(2 * SERIES * len(WIDTHS)):
+            way, series, width = (int(at) for at in np.unravel_index(number, (2, SERIES, len(WIDTHS))))
+            if series >= len(self.windows[way]):
+                continue
             tail = Tail(*self.usual.windows[way, series, width])
             beyond = self.beyond_usual(way, series, width)
             value = np.log1p(tail.surprise(beyond) / np.log(10.0))
-            more = (value > best) & (beyond > 0.0)
+            several = self.windows[way][series][width][:, 3] > 1.0  # one payment is no burst, however large
+            more = (value > best) & (beyond > 0.0) & several
             best[more], which[more] = value[more], number
         return best, which
 
@@ -271,7 +290,7 @@ class Flow:
         found = self.windows[way][series][width]
         usual = usual_count(self.usual.counts[way, series, width], self.others(way, found))
         usual = np.maximum(usual, found[:, 2])
-        if self.past is not None:
+        if self.past is not None and series < len(self.past.windows[way]):
             usual = np.maximum(usual, self.past.windows[way][series][width][:, 0])
         beyond = 2.0 * (np.sqrt(found[:, 0]) - np.sqrt(usual + 1.0))
         return np.where(np.diff(self.by_node[way].start) > 0, np.maximum(beyond, 0.0), np.nan)
@@ -281,7 +300,7 @@ class Flow:
 
         In a longer or shorter record than that of the fit, as many as there would be in that one.
         """
-        n_events, span = np.diff(self.by_node[way].start) - found[:, 0], self.span
+        n_events, span = np.diff(self.by_node[way].start) - found[:, 3], self.span
         if self.past is not None:
             n_events, span = n_events + np.diff(self.past.by_node[way].start), span + self.past.span
         return np.asarray(n_events * (self.usual.day[1] / span))
@@ -723,7 +742,7 @@ class Flow:
         found = np.zeros(self.events.size)
         for way, ends in enumerate((self.events.source, self.events.target)):
             begin = np.full(self.n_nodes, np.inf)
-            of_way, series, width = np.unravel_index(which, (2, 2, len(WIDTHS)))
+            of_way, series, width = np.unravel_index(which, (2, SERIES, len(WIDTHS)))
             for number in np.unique(which[(of_way == way) & (value > 0.0)]):
                 nodes = np.flatnonzero((which == number) & (value > 0.0))
                 first = self.windows[way][series[nodes[0]]][width[nodes[0]]][nodes, 1].astype(np.int64)

@@ -18,6 +18,7 @@ from hopsight.flow.evidence import (
     LEAST_MEMBERS,
     PASSING_DAYS,
     PRIOR,
+    SERIES,
     WIDTHS,
     Flow,
     FlowBaseline,
@@ -205,7 +206,7 @@ def facts(graph: AttributedGraph, kind: str, node: int, usual: FlowBaseline | No
 
 
 def _burst(flow: Flow, node: int) -> BurstFacts:
-    way, rest = divmod(int(flow.burst[1][node]), 2 * len(WIDTHS))
+    way, rest = divmod(int(flow.burst[1][node]), SERIES * len(WIDTHS))
     series, width = divmod(rest, len(WIDTHS))
     counts = [float(found[node, 0]) for found in flow.windows[way][series]]
     width = next(each for each, count in enumerate(counts) if count >= NEARLY_ALL * counts[width])  # the shortest

@@ -10,36 +10,41 @@ from hopsight.system.kernels import compiled
 
 
 @compiled(nogil=True)
-def busiest(start: Any, time: Any, counted: Any, width: float) -> Any:
-    """Return for each node the window of a width with the most counted events, and the next busiest apart from it.
+def busiest(start: Any, time: Any, weight: Any, counted: Any, width: float) -> Any:
+    """Return for each node the window of a width with the most counted weight, and the next busiest apart from it.
 
-    The result is (n_nodes, 3): counted events in the busiest window, the position of its first event, and the largest
-    number of events, counted or not, in a window that neither overlaps nor touches it. ``start`` says where the events
-    of each node begin; ``counted`` is 1 for an event that counts and 0 otherwise.
+    The result is (n_nodes, 4): what the counted events of the busiest window weigh, the position of its first event,
+    what events, counted or not, weigh at most in a window that neither overlaps nor touches it, and the number of
+    counted events in the busiest window. ``start`` says where the events of each node begin.
 
     >>> time = np.array([0.0, 1.0, 2.0, 9.0, 9.5])
-    >>> busiest(np.array([0, 5]), time, np.ones(5), 2.0).tolist()
-    [[3.0, 0.0, 2.0]]
+    >>> busiest(np.array([0, 5]), time, np.ones(5), np.ones(5, dtype=np.bool_), 2.0).tolist()
+    [[3.0, 0.0, 2.0, 3.0]]
     """
     n_nodes = start.size - 1
-    found = np.zeros((n_nodes, 3))
+    found = np.zeros((n_nodes, 4))
     for node in range(n_nodes):
         low, high = start[node], start[node + 1]
-        end, inside, most, first = low, 0.0, 0.0, low
+        end, inside, number, first = low, 0.0, 0, low
         for begin in range(low, high):
             while end < high and time[end] <= time[begin] + width:
-                inside += counted[end]
+                if counted[end]:
+                    inside, number = inside + weight[end], number + 1
                 end += 1
-            if inside > most:
-                most, first = inside, begin
-            inside -= counted[begin]
-        second, end = 0, low
+            if inside > found[node, 0]:
+                found[node, 0], found[node, 3], first = inside, number, begin
+            if counted[begin]:
+                number -= 1
+                inside = inside - weight[begin] if number else 0.0  # nothing is left of rounding
+        second, inside, end = 0.0, 0.0, low
         for begin in range(low, high):
             while end < high and time[end] <= time[begin] + width:
+                inside += weight[end]
                 end += 1
             if time[begin] > time[first] + 2.0 * width or time[end - 1] < time[first] - width:
-                second = max(second, end - begin)
-        found[node, 0], found[node, 1], found[node, 2] = most, first, second
+                second = max(second, inside)
+            inside = inside - weight[begin] if end > begin + 1 else 0.0
+        found[node, 1], found[node, 2] = first, second
     return found
 
 
