@@ -25,7 +25,6 @@ NORMAL_SHAPE = 1.245  # fits a normal bulk
 PRIOR_NODES = 200.0  # the lightest tail counts as much as this many nodes
 LARGEST = 700.0  # nearly −log of the smallest positive number
 BAND = (0.7, 0.93)  # quantiles between which scores are looked at; anomalies are above
-STRENGTHS_LEVEL = 2.0  # times the level asked for (experiments/thresholds.py)
 LEAST_SCORES, MOST_SCORES = 3, 512  # between them; more would promise more than a formula for tails can keep
 SPREAD = 0.1  # of the shapes that tails of scores have
 SHAPES = np.arange(-0.3875, 0.6, 0.025)  # none is 0
@@ -187,14 +186,19 @@ class ScoreTail:
 
         return np.asarray(by_blocks(chance, values))
 
-    def score_at(self, chance: float) -> float:
-        """Return the score that an ordinary node exceeds with a small chance."""
+    def score_at(self, chance: float, *, strengths: bool = False) -> float:
+        """Return the score that an ordinary node exceeds with a small chance, also by its strength if it is one."""
+
+        def above(score: float) -> float:
+            found = float(self.chance(np.array([score]))[0])
+            return 2.0 * float(np.sqrt(found * 10.0**-score)) if strengths else found
+
         low, high = self.start, self.start + float(self.scales.max())
-        while self.chance(np.array([high]))[0] > chance:
+        while above(high) > chance:
             low, high = high, high + 2.0 * (high - self.start)
         for _ in range(HALVINGS):
             middle = (low + high) / 2.0
-            low, high = (middle, high) if self.chance(np.array([middle]))[0] > chance else (low, middle)
+            low, high = (middle, high) if above(middle) > chance else (low, middle)
         return high
 
 
@@ -213,9 +217,9 @@ def flag_limit(order: Order, false_alarms: float, shape: float = 0.0, *, strengt
     false_alarms
         The share of ordinary nodes among the flagged that is asked for.
     strengths
-        The scores are strengths, which say themselves that about one of 10ˣ ordinary nodes has the score x. Then the
-        flagged have 10⁻ˣ ≤ false_alarms · k / n, however light the tail of the others is. Two cautious estimates that
-        agree need less of each: S(x) ≤ 2 · false_alarms · k / n is enough.
+        The scores are strengths, which say themselves that about one of 10ˣ ordinary nodes has the score x. Then 10⁻ˣ
+        is as small as well, however light the tail of the others is, and 2 √(S(x) 10⁻ˣ) takes the place of S(x): twice
+        the geometric mean of two p-values is one, however they depend on each other (Makarov 1981).
     """
     n_passing = int(MOST_ANOMALIES * order.n_values)
     while True:
@@ -224,11 +228,8 @@ def flag_limit(order: Order, false_alarms: float, shape: float = 0.0, *, strengt
         if tail is None or false_alarms == 0.0:
             return _highest(order)
         chance = false_alarms * max(n_tested, 1) / order.n_values
-        limit = (
-            max(tail.score_at(STRENGTHS_LEVEL * chance), -float(np.log10(chance)))
-            if strengths
-            else tail.score_at(chance)
-        )
+        limit = tail.score_at(chance, strengths=strengths)
+        limit = max(limit, -float(np.log10(chance))) if strengths else limit
         n_passing = order.n_above(limit)
         if n_passing >= n_tested:
             return limit
