@@ -247,9 +247,13 @@ def test_partners_of_the_run_are_not_new_next_month(tmp_path: Path, capsys: pyte
             tmp_path / f"{month}.csv"
         )
     run, out = tmp_path / "run", tmp_path / "new"
-    assert main(["detect", str(tmp_path / "march.csv"), "--out", str(run), "--set", "networks=false"]) == 0
+    options = ["--set", "networks=false", "--contamination", "0.2"]
+    assert main(["detect", str(tmp_path / "march.csv"), "--out", str(run), *options]) == 0
     assert main(["score", str(run), str(tmp_path / "april.csv"), "--out", str(out)]) == 0
-    assert "events of the fit that precede this file do not count as new" in " ".join(capsys.readouterr().err.split())
+    said = " ".join(capsys.readouterr().err.split())
+    assert "events of the fit that precede this file do not count as new" in said
+    n_flagged = pl.read_csv(run / "scores.csv")["flagged"].sum()
+    assert f"{n_flagged} nodes of this file had been flagged at the fit; what they did then counts as usual" in said
     flow = flow_of(load(out / "graph.npz"), load_detector(out / "model").flow_baseline_)
     firm = load(out / "graph.npz").index_of("firm")
     assert flow.is_new[flow.events.source == firm].sum() == 1 and flow.raw[0, firm] == 0.0

@@ -302,7 +302,8 @@ def score(
                 new = f"{plural(n_nodes, 'node')} of {graph.n_nodes:,} with a value that the model does not know"
                 notice(f"Column {column!r}: {new}, such as {shortened(word)}; it counts as if it were empty.", None)
             if getattr(model, "flow_baseline_", None) is not None and graph.events is not None:
-                graph = _with_earlier(graph, (model_path if inside.is_dir() else model_path.parent) / "graph.npz")
+                run = model_path if inside.is_dir() else model_path.parent
+                graph = _with_earlier(graph, run / "graph.npz", model.label_)
         show.say(read_sentence(graph))
         with stages.stage("score"), _asking_for_nodes(source, before):
             judged = model.judge(graph)
@@ -329,8 +330,8 @@ def _as_words(forms: Any) -> dict[str, str]:
     return {name: kind for name, kind in forms.items() if isinstance(kind, str)} if isinstance(forms, dict) else {}
 
 
-def _with_earlier(graph: AttributedGraph, path: Path) -> AttributedGraph:
-    """Return a graph whose events know those of the fit before they began."""
+def _with_earlier(graph: AttributedGraph, path: Path, flagged: NDArray[np.int64]) -> AttributedGraph:
+    """Return a graph whose events know those of the fit before they began; ``flagged`` are the nodes flagged then."""
     now = graph.events
     before = read_npz(path) if path.is_file() and now.time is not None else None
     if before is None or before.events is None or before.events.time is None:
@@ -352,6 +353,10 @@ def _with_earlier(graph: AttributedGraph, path: Path) -> AttributedGraph:
         return graph
     said = f"{plural(earlier.size, 'event')} of the fit that precede this file"
     notice(f"Partners in the {said} do not count as new, nor do recurring payments as bursts or unusual.", None)
+    suspects = np.flatnonzero(flagged) if flagged.size == before.n_nodes else np.empty(0, dtype=np.int64)
+    if n_again := int(np.isin(place[suspects], [now.source, now.target]).sum()):
+        what = "it did then counts" if n_again == 1 else "they did then counts"
+        notice(f"{plural(n_again, 'node')} of this file had been flagged at the fit; what {what} as usual here.", None)
     return dataclasses.replace(graph, events=dataclasses.replace(now, earlier=earlier))
 
 
