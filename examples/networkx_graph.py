@@ -1,7 +1,7 @@
 """Use a NetworkX graph.
 
-The characters of *Les Misérables*, connected where they appear in the same chapter. There are no attributes, so
-hopsight derives them from the edges. Edge weights count the chapters.
+The graph connects characters of *Les Misérables* that appear in the same chapter. Edge weights count these chapters.
+The nodes have no attributes, so hopsight derives them from the edges.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Find anomalies on Spark.
 
-The same detection as DataFrame operations, for graphs that outgrow one machine. Here Spark runs on this machine; on a
-cluster, use its session. The ranking is that of the local engine, up to rounding.
+On Spark, hopsight runs the same detection as DataFrame operations, for graphs that outgrow one machine. This example
+runs Spark locally; on a cluster, use its session. The ranking is the same as that of the local engine, up to rounding.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Replace a PyGOD detector.
 
-Detectors take a PyG ``Data`` and answer like PyGOD's: ``from hopsight import DOMINANT`` instead of ``from
-pygod.detector import DOMINANT`` is the only change.
+Detectors accept a PyG ``Data`` and return what PyGOD's return. The only change is ``from hopsight import DOMINANT``
+instead of ``from pygod.detector import DOMINANT``.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Score a new graph with a saved model.
 
-Fit on one month, save, and score the next month with the same threshold. In the next month, six nodes have the
-attributes of somebody else.
+Fit on one month, save the model, and score the next month with the same threshold. In the next month, six nodes have
+the attributes of another node.
 """
 
 import tempfile

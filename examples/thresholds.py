@@ -1,7 +1,7 @@
 """Choose a threshold.
 
-By default, nodes are flagged that stand out from the bulk, by a test of their p-values; a lower level flags fewer. The
-picture shows the distribution of the scores and the last threshold.
+By default, a test of p-values flags the nodes that stand out from the bulk; a lower level flags fewer. The picture
+shows the distribution of the scores and the last threshold.
 """
 
 import matplotlib.pyplot as plt

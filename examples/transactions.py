@@ -1,7 +1,7 @@
 """Find odd accounts in transactions, without a node table.
 
-hopsight derives attributes from the edges: how many payments an account sends and receives, their amounts, how its
-neighbors are tied. Account a7 sends many small payments to accounts all over the bank.
+hopsight derives attributes from the edges: how many payments an account sends and receives, their amounts, and
+how its neighbors are connected. Account a7 sends many small payments to accounts all over the bank.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Teach the ranking with verdicts.
 
-Somebody who knows the data looks at suspects and says which are anomalous. Here we look for nodes with edges to all
-communities; nodes with loud attributes are fine. The queue names the nodes whose verdicts teach most.
+A person who knows the data decides which suspects are anomalous. Here, nodes with edges to all communities are
+anomalous, and nodes with extreme attributes are fine. The queue names the nodes whose verdicts help most.
 """
 
 import dataclasses
