@@ -390,6 +390,18 @@ def test_what_is_not_ranked_says_so(tables: Path, tmp_path: Path, capsys: pytest
     assert f" of {N} (" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_model_leaves_the_nodes_with_a_value_out_of_later_rankings_too(tables: Path, tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text((tables / "edges.csv").read_text())
+    people = pl.read_csv(tables / "people.csv").with_columns(kind=pl.Series(["own"] * 2 + ["else"] * (N - 2)))
+    people.write_csv(tmp_path / "people.csv")
+    scores = run(tmp_path, tmp_path / "out", ignore=("kind=own",))
+    assert {"p0", "p1"} <= set(scores["node"][-2 - OUTSIDE :]) and scores["flagged"][-2 - OUTSIDE :].sum() == 0
+    assert "Not ranked, as asked." in explain(tmp_path / "out", "p0").summary
+    source = Source(path=str(tmp_path / "edges.csv"), nodes=str(tmp_path / "people.csv"))
+    score(tmp_path / "out", source, tmp_path / "new")
+    assert {"p0", "p1"} <= set(read_table(tmp_path / "new" / "scores.csv")["node"][-2 - OUTSIDE :])
+
+
 def test_an_edge_to_a_node_without_attributes_is_no_evidence(tables: Path) -> None:
     graph: AttributedGraph = load(tables / "edges.csv", tables / "people.csv", notices=[])
     quick = get_detector("cross_hcm").quick

@@ -103,7 +103,7 @@ NoHeader = Annotated[bool, typer.Option("--no-header", help="The edge list has n
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 Label = Annotated[str | None, typer.Option(help="Ground-truth label column, only for evaluation.")]
 Ignore = Annotated[
-    list[str] | None, typer.Option(help="Column to leave out, or rows such as status=cancelled; repeatable.")
+    list[str] | None, typer.Option(help="Column to leave out, or rows or nodes such as status=cancelled; repeatable.")
 ]
 SourceColumn = Annotated[str | None, typer.Option(help="Column with the source of each edge.")]
 TargetColumn = Annotated[str | None, typer.Option(help="Column with the target of each edge.")]

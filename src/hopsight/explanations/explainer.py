@@ -213,6 +213,7 @@ class Explainer:
             rank=int(self.ranks[position]),
             n_nodes=graph.n_nodes,
             n_ranked=None if graph.ranked is None else int(graph.ranked.sum()),
+            ignored=graph.unranked is not None and bool(graph.unranked[position]),
             flagged=bool(score > self.model.threshold_),
             judged=judged,
             degree=int(graph.degrees[position]),

@@ -295,9 +295,9 @@ class Explanation(Readable):
     ``probability`` is that of being anomalous, ``flagged_from`` that from which nodes are flagged (None if the ranking
     stays as it was), ``influences`` are the features that raised or lowered it most, and ``labeled`` is the node's own
     label. Where edges have amounts or times, ``flow`` is what the events of the node say. ``n_ranked`` nodes are
-    ranked, None if all are; the others have later ranks. ``attributes`` are compared with those of ``n_compared``
-    neighbors, which have a row in the node table; None if all have. ``own_degree`` is the degree without edges that
-    only say that both ends share something.
+    ranked, None if all are; the others, such as those that are ``ignored`` as asked, have later ranks. ``attributes``
+    are compared with those of ``n_compared`` neighbors, which have a row in the node table; None if all have.
+    ``own_degree`` is the degree without edges that only say that both ends share something.
     """
 
     node: Hashable
@@ -327,6 +327,7 @@ class Explanation(Readable):
     influences: tuple[Influence, ...] = ()
     flow: tuple[FlowReason, ...] = ()
     n_ranked: int | None = None
+    ignored: bool = False
     labeled: str | None = None
     flagged_from: float | None = None
     n_compared: int | None = None
@@ -338,7 +339,8 @@ class Explanation(Readable):
         n_ranked = self.n_nodes if self.n_ranked is None else self.n_ranked
         rank = f"Ranks {self.rank:,} of {n_ranked:,} ({'flagged' if self.flagged else 'not flagged'})."
         if self.rank > n_ranked:
-            rank = f"Not ranked: it has no row in the node table; {option('rank_unknown', True)} ranks it."
+            missing = f": it has no row in the node table; {option('rank_unknown', True)} ranks it."
+            rank = f"Not ranked{', as asked.' if self.ignored else missing}"
         return " ".join(filter(None, (self.by_labels, self.unusual, rank)))
 
     @property
