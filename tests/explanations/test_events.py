@@ -82,7 +82,7 @@ def test_what_came_in_went_out_again() -> None:
         "92% of the 34,810 EUR it received went out again, each time within 3 days, half of that within 5 hours "
         "(2024-03-01 to "
         "2024-03-08).",
-        "92% of 34,810 EUR out again, half within 5 hours",
+        "92% of 34,810 EUR out again within 3 days",
     )
 
 

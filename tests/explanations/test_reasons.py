@@ -371,6 +371,11 @@ def test_a_group_shows_its_members(explainer: Explainer) -> None:
     assert repr(group) == "<Explanation of group 1: a ring of 3 nodes>"
 
 
+def test_a_few_words_on_a_member_of_a_group_end_with_its_number(explainer: Explainer) -> None:
+    said = [each.in_short for each in explainer.many([0, 1, 2, 3])]
+    assert [each.endswith(", group 1") for each in said] == [True, True, True, False] and "group" not in said[3]
+
+
 def test_a_node_shows_its_reason_its_neighbors_and_attributes() -> None:
     star = AttributedGraph.from_edges(
         [0, 0, 0], [1, 2, 3], np.array([[9.0], [1.0], [2.0], [3.0]]), node_ids=["hub", "<b>", "c", "d"],

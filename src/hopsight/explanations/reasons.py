@@ -297,7 +297,8 @@ class Explanation(Readable):
     label. Where edges have amounts or times, ``flow`` is what the events of the node say. ``n_ranked`` nodes are
     ranked, None if all are; the others, such as those that are ``ignored`` as asked, have later ranks. ``attributes``
     are compared with those of ``n_compared`` neighbors, which have a row in the node table; None if all have.
-    ``own_degree`` is the degree without edges that only say that both ends share something.
+    ``own_degree`` is the degree without edges that only say that both ends share something. ``group`` is the number of
+    the first group in ``groups.csv`` that has the node.
     """
 
     node: Hashable
@@ -328,6 +329,7 @@ class Explanation(Readable):
     flow: tuple[FlowReason, ...] = ()
     n_ranked: int | None = None
     ignored: bool = False
+    group: int | None = None
     labeled: str | None = None
     flagged_from: float | None = None
     n_compared: int | None = None
@@ -377,8 +379,10 @@ class Explanation(Readable):
 
     @property
     def in_short(self) -> str:
-        """What is special about the node, in a few words, after its own label."""
-        return "; ".join(filter(None, (self.labeled and f"labeled {self.labeled}", self._special)))
+        """What is special about the node, in a few words, between its own label and the first of its groups."""
+        group = "" if self.group is None else f"group {self.group}"
+        special = ", ".join(filter(None, (self._special, group)))
+        return "; ".join(filter(None, (self.labeled and f"labeled {self.labeled}", special)))
 
     @property
     def _special(self) -> str:
