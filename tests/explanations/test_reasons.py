@@ -50,6 +50,7 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
     assert flagged_sentence(model, n_flagged, 2400) == sentence
     scored = flagged_sentence(model, 7, 2400, scored=True)
     assert scored == "7 nodes flagged (score above 3.5), by the threshold of the fit."
+    assert "flags the first 24." in flagged_sentence(model, 0, 2400, scored=True)
 
 
 @pytest.mark.parametrize(

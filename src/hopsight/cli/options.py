@@ -110,6 +110,7 @@ TargetColumn = Annotated[str | None, typer.Option(help="Column with the target o
 Category = Annotated[list[str] | None, typer.Option(help="Column of codes, such as zip codes.")]
 DataDir = Annotated[str | None, typer.Option(help="Folder with local copies of catalog graphs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Do not report progress on standard error.")]
+Contamination = Annotated[float | None, typer.Option(help="Flag this share of nodes instead of testing.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 Top = Annotated[int, typer.Option(help="Number of nodes to show.")]
 Run = Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="DIR")]
