@@ -65,7 +65,7 @@ PANELS = {
 HIDDEN = (  # by --help, shown by --help-all
     "rank", "device", "settings", "false_alarms", "type_column", "name_column", "category", "currency", "derive",
     "duplicates", "bipartite", "no_header", "missing", "rank_unknown", "data_dir", "preset", "repeat",
-    "anomalous_value", "only", "restart", "memory_limit", "csv", "engine", "master", "redact", "quiet",
+    "anomalous_value", "resume", "restart", "memory_limit", "csv", "engine", "master", "redact", "quiet",
 )  # fmt: skip
 WORDS = {
     "COLUMN": (
