@@ -67,7 +67,7 @@ def test_the_readme_shows_what_its_commands_print(
     printed = words(capsys.readouterr().out)
     ranking = words(shown[0])
     wanted = {
-        "N amounts received just below N EUR", "N% of N EUR out again; group N a circle", "N nodes stand out ",
+        "N amounts received just below N EUR", "N% of N EUR out again within N days, group N", "N nodes stand out ",
         "N groups found, in groups.csv; the first is a circle of payments of N nodes:",
     }  # fmt: skip
     for lines in (ranking, printed):

@@ -79,6 +79,8 @@ class AttributedGraph:
         attributes is no evidence, and it is not ranked or flagged.
     rank_unknown
         Rank and flag these nodes all the same.
+    unranked
+        Whether each node is left out of the ranking because the user asked for that; None if none is.
     events
         The rows of the edge table with their amounts and times (:class:`hopsight.canonical.Events`), before duplicate
         rows are merged into edges; None if they have neither.
@@ -127,6 +129,7 @@ class AttributedGraph:
     node_names: Any = None
     known: Any = None
     rank_unknown: bool = False
+    unranked: Any = None
     events: Any = None
     derivation: Any = None
     filled: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
@@ -151,6 +154,8 @@ class AttributedGraph:
         self._set("node_names", texts("node_names", self.node_names, n_nodes))
         known = flags("known", self.known, n_nodes, low=0, high=1)
         self._set("known", None if known is None or known.all() else frozen(known.astype(np.bool_)))
+        unranked = flags("unranked", self.unranked, n_nodes, low=0, high=1)
+        self._set("unranked", None if unranked is None or not unranked.any() else frozen(unranked.astype(np.bool_)))
         self._set("events", None if self.events is None else self.events.checked(n_nodes))
         data = self.edge_data.checked(self.n_edges)
         self._set("edge_weight", data.weight)
@@ -221,7 +226,10 @@ class AttributedGraph:
     @property
     def ranked(self) -> Any:
         """Which nodes are ranked and flagged; None if all are."""
-        return None if self.rank_unknown else self.known
+        known = None if self.rank_unknown else self.known
+        if self.unranked is None:
+            return known
+        return ~self.unranked if known is None else known & ~self.unranked
 
     @property
     def n_nodes(self) -> int:

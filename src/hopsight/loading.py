@@ -78,8 +78,9 @@ def load(
         Column of the node table (of several, that of the type to rank), or else of the edge list, with known cases for
         ``learn``, which takes it by its name: ``CrossHCM().fit(graph).learn("is_fraud")``. It is no attribute.
     ignore
-        Columns of either table to leave out, and rows of the edge list, as in ``"status=cancelled"``. Of a column of
-        labels in the node table, ``"outcome=pending"`` leaves out these labels.
+        Columns of either table to leave out, and rows of the edge list, as in ``"status=cancelled"``. If only the node
+        table has the column, its nodes with that value are not ranked, as with ``"kind=own"``, and their edges still
+        count; of a column of labels, ``"outcome=pending"`` leaves out these labels.
     source_column, target_column, id_column
         Names of the columns that are not recognized by themselves.
     weight_column, time_column

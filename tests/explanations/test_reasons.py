@@ -50,6 +50,7 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
     assert flagged_sentence(model, n_flagged, 2400) == sentence
     scored = flagged_sentence(model, 7, 2400, scored=True)
     assert scored == "7 nodes flagged (score above 3.5), by the threshold of the fit."
+    assert "flags the first 24." in flagged_sentence(model, 0, 2400, scored=True)
 
 
 @pytest.mark.parametrize(
@@ -369,6 +370,11 @@ def test_a_group_shows_its_members(explainer: Explainer) -> None:
     for part in ("Group 1: a ring of 3 nodes", "100% of their pairs", ">3.0<", "&lt;b&gt;"):
         assert part in shown
     assert repr(group) == "<Explanation of group 1: a ring of 3 nodes>"
+
+
+def test_a_few_words_on_a_member_of_a_group_end_with_its_number(explainer: Explainer) -> None:
+    said = [each.in_short for each in explainer.many([0, 1, 2, 3])]
+    assert [each.endswith(", group 1") for each in said] == [True, True, True, False] and "group" not in said[3]
 
 
 def test_a_node_shows_its_reason_its_neighbors_and_attributes() -> None:

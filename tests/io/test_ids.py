@@ -145,6 +145,24 @@ def test_ids_without_a_row_become_nodes_without_attributes() -> None:
     assert any("('x10', 'x9'): ranked without attributes." in each for each in notices)
 
 
+def test_nodes_are_left_out_of_the_ranking_by_a_value_of_the_node_table() -> None:
+    graph = load(OUTSIDE, PEOPLE, ignore=["city=rome", "vip"], rank_unknown=True, notices=(notices := []))
+    assert graph.ranked.tolist() == [True, False, True, True, True, True] and graph.n_edges == load(OUTSIDE).n_edges
+    assert "Not ranked: 1 node with city=rome." in notices and "vip" not in graph.attribute_names
+    graph = load(OUTSIDE, PEOPLE, ignore=["vip=1"], notices=[])
+    assert graph.ranked.tolist() == [True, True, False, True, False, False]
+    load(OUTSIDE, PEOPLE, ignore=["city=Roma"], notices=notices)
+    assert "No row has city=Roma: look up how the table writes that value." in notices
+    with pytest.raises(ValueError, match=r"no node is left to rank: ignore=\['city=Oslo', 'city=Rome'\]"):
+        load(OUTSIDE, PEOPLE, ignore=["city=Oslo", "city=Rome"], notices=[])
+
+
+def test_a_column_of_both_tables_leaves_out_edges_only() -> None:
+    paid = OUTSIDE.with_columns(city=pl.Series(["Rome", *["Oslo"] * (OUTSIDE.height - 1)]))
+    graph = load(paid, PEOPLE, ignore=["city=Rome"], notices=(notices := []))
+    assert graph.unranked is None and "Left out 1 row with city=Rome." in notices
+
+
 def test_where_every_id_has_a_row_nothing_is_said_of_it() -> None:
     assert load(OUTSIDE.head(2), PEOPLE, notices=[]).known is None
 

@@ -46,7 +46,7 @@ def detect(
     false_alarms: Annotated[
         float | None, typer.Option(help="Level of the test; lower flags fewer.", show_default="0.1")
     ] = None,
-    contamination: Annotated[float | None, typer.Option(help="Flag this share of nodes instead of testing.")] = None,
+    contamination: options.Contamination = None,
     learn_from: Annotated[str | None, typer.Option(help="Known cases: a column or a file.")] = None,
     anomalous_value: Annotated[list[str] | None, typer.Option(help="Label that means anomalous; repeatable.")] = None,
     only: Annotated[str | None, typer.Option(help="Rank only the nodes that this file lists.")] = None,
@@ -113,6 +113,11 @@ def score(
     source: Source,
     out: options.Out = Path("hopsight-scores"),
     top: options.Top = 20,
+    false_alarms: Annotated[
+        float | None,
+        typer.Option(help="Level of a new test; lower flags fewer.", show_default="the threshold of the fit"),
+    ] = None,
+    contamination: options.Contamination = None,
     csv: options.Csv = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -121,9 +126,11 @@ def score(
     """Score a new graph with a saved model."""
     from hopsight.runs.console import show_result
     from hopsight.runs.detect import score as run
+    from hopsight.runs.request import with_options
 
+    settings = with_options({}, false_alarms=false_alarms, contamination=contamination)
     with show_progress(quiet) as progress:
-        result = run(model, source, out, top=top, csv=csv, progress=progress)
+        result = run(model, source, out, top=top, settings=settings, csv=csv, progress=progress)
     show_result(result, top=top, as_json=as_json)
 
 

@@ -65,7 +65,7 @@ PANELS = {
 HIDDEN = (  # by --help, shown by --help-all
     "rank", "device", "settings", "false_alarms", "type_column", "name_column", "category", "currency", "derive",
     "duplicates", "bipartite", "no_header", "missing", "rank_unknown", "data_dir", "preset", "repeat",
-    "anomalous_value", "only", "restart", "memory_limit", "csv", "engine", "master", "redact", "quiet",
+    "anomalous_value", "resume", "restart", "memory_limit", "csv", "engine", "master", "redact", "quiet",
 )  # fmt: skip
 WORDS = {
     "COLUMN": (
@@ -103,13 +103,14 @@ NoHeader = Annotated[bool, typer.Option("--no-header", help="The edge list has n
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 Label = Annotated[str | None, typer.Option(help="Ground-truth label column, only for evaluation.")]
 Ignore = Annotated[
-    list[str] | None, typer.Option(help="Column to leave out, or rows such as status=cancelled; repeatable.")
+    list[str] | None, typer.Option(help="Column to leave out, or rows or nodes such as status=cancelled; repeatable.")
 ]
 SourceColumn = Annotated[str | None, typer.Option(help="Column with the source of each edge.")]
 TargetColumn = Annotated[str | None, typer.Option(help="Column with the target of each edge.")]
 Category = Annotated[list[str] | None, typer.Option(help="Column of codes, such as zip codes.")]
 DataDir = Annotated[str | None, typer.Option(help="Folder with local copies of catalog graphs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Do not report progress on standard error.")]
+Contamination = Annotated[float | None, typer.Option(help="Flag this share of nodes instead of testing.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 Top = Annotated[int, typer.Option(help="Number of nodes to show.")]
 Run = Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="DIR")]

@@ -403,6 +403,7 @@ class NodeOrder:
             node_types=None if graph.node_types is None else graph.node_types[order],
             known=None if graph.known is None else graph.known[order],
             rank_unknown=graph.rank_unknown,
+            unranked=None if graph.unranked is None else graph.unranked[order],
             events=None if graph.events is None else graph.events.renumbered(nodes),
             edge_relation=None if graph.edge_relation is None else graph.edge_relation[np.argsort(edges)],
             relation_names=graph.relation_names,

@@ -24,8 +24,8 @@ TOGETHER = ("decision_score_", "probability_", "decided_by_", "judged_")  # valu
 
 def ranked_types(graph: AttributedGraph) -> list[str]:
     """Return the types that are ranked: those with nodes in a table, some of which are connected to each other."""
-    known = graph.node_types if graph.known is None or graph.rank_unknown else graph.node_types[graph.known]
-    found = [kind for kind in types_of(graph) if kind in set(known.tolist()) and is_connected(graph, kind)]
+    ranked = graph.node_types if graph.ranked is None else graph.node_types[graph.ranked]
+    found = [kind for kind in types_of(graph) if kind in set(ranked.tolist()) and is_connected(graph, kind)]
     if not found:
         raise ValueError("no two nodes of one type are connected, directly or by a node that few of them share")
     return found

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from hopsight.graph import AttributedGraph
 
 MOST_NAMES = 8  # of a chain
-MOST_PASSED = 0.5  # share of what came in from which the share itself is unusual; else it is compared
 NOTICEABLE = 1.0  # one ordinary node in ten
 DIGITS = 6  # decimals of the strength of an event
 UNUSUAL_EVENTS = {
@@ -188,10 +186,10 @@ def _rounded(value: float) -> str:
     return np.format_float_positional(value, precision=4, fractional=False, trim="-")
 
 
-def flow_reason(kind: str, facts: Facts, names: Any, calendar: Calendar, circle: int | None = None) -> FlowReason:
-    """Return what one kind of evidence says about a node, given the names of all nodes and the number of its circle."""
+def flow_reason(kind: str, facts: Facts, names: Any, calendar: Calendar) -> FlowReason:
+    """Return what one kind of evidence says about a node, given the names of all nodes."""
     tell: dict[str, Callable[..., tuple[str, str]]] = {
-        "burst": _burst, "pass_through": partial(_pass_through, circle=circle), "cycle": _cycle, "amount": _amount,
+        "burst": _burst, "pass_through": _pass_through, "cycle": _cycle, "amount": _amount,
     }  # fmt: skip
     sentence, in_short = tell[kind](facts, names, calendar)
     return FlowReason(kind, sentence, in_short)
@@ -238,23 +236,18 @@ def _totals(sums: Sequence[tuple[float, str | None]]) -> str:
     return " and ".join(money(total, currency=currency) for total, currency in sums)
 
 
-def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar, circle: int | None) -> tuple[str, str]:
+def _pass_through(facts: PassThroughFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
     received = money(facts.received, currency=facts.currency)
     same_day = calendar.whole_days and facts.window < SECONDS_PER_DAY
     within = "on the same day" if same_day else f"within {calendar.limit(facts.window)}"
     half = "on the same day" if calendar.whole_days and not facts.delay else f"within {calendar.length(facts.delay)}"
     when = calendar.span(facts.first, facts.last)
-    group = "" if circle is None else f"; group {circle}, a circle"
-    if facts.share < MOST_PASSED:
-        passed, usual = money(facts.passed), f"{facts.usual:.0%}" if facts.usual else "nothing"
-        usually = f"; others usually pass on {usual}" if facts.usual < facts.share else ""
-        sentence = f"It passed on {passed} of the {received} it received, each time {within} ({when}){usually}."
-        return sentence, f"passed on {passed} of {received} {within}{usually}{group}"
     part = f"{min(facts.share, 0.99 if facts.passed < facts.received else 1.0):.0%}"  # 99.8% is not all
     soon = "" if half == within else f", half of that {half}"
-    sentence = f"{part} of the {received} it received went out again, each time {within}{soon} ({when})."
-    in_time = "" if group and soon else f"{', half' if soon else ''} {half}"
-    return sentence, f"{part} of {received} out again{in_time}{group}"
+    usual = f"{facts.usual:.0%}" if facts.usual else "nothing"
+    usually = f"; others usually pass on {usual}" if facts.usual < facts.share else ""
+    sentence = f"{part} of the {received} it received went out again, each time {within}{soon} ({when}){usually}."
+    return sentence, f"{part} of {received} out again {within}"
 
 
 def _cycle(facts: CycleFacts, names: Any, calendar: Calendar) -> tuple[str, str]:

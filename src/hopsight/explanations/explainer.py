@@ -213,6 +213,7 @@ class Explainer:
             rank=int(self.ranks[position]),
             n_nodes=graph.n_nodes,
             n_ranked=None if graph.ranked is None else int(graph.ranked.sum()),
+            ignored=graph.unranked is not None and bool(graph.unranked[position]),
             flagged=bool(score > self.model.threshold_),
             judged=judged,
             degree=int(graph.degrees[position]),
@@ -223,6 +224,7 @@ class Explainer:
             values=tuple(self._values(position)),
             without=without,
             notes=tuple(notes),
+            group=self.groups.first(position),
             top=top,
             stability=float(self.model.stability_[position]) if hasattr(self.model, "stability_") else None,
             probability=None if self.learned is None else float(self.model.probability_[position]),
@@ -336,10 +338,8 @@ class Explainer:
         for kind in FLOW_KINDS:
             if kind in self._kinds and self._kinds[kind][position] >= NOTICEABLE:
                 found = facts(self.graph, kind, position, usual)
-                if found is None:
-                    continue
-                circle = self.groups.of("cycle", position)
-                yield flow_reason(kind, found, self.graph.node_ids, self.calendar, circle and circle[0])
+                if found is not None:
+                    yield flow_reason(kind, found, self.graph.node_ids, self.calendar)
 
     @cached_property
     def _weights(self) -> dict[str, float]:

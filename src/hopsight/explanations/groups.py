@@ -100,6 +100,10 @@ class Groups:
                 return i, group
         return None
 
+    def first(self, position: int) -> int | None:
+        """Return the number of the first group that a node belongs to."""
+        return next((i for i, group in enumerate(self.found, start=1) if position in group.members), None)
+
     def explain(self, number: int) -> GroupExplanation:
         """Explain a group by its number."""
         if not self.found:

@@ -295,9 +295,10 @@ class Explanation(Readable):
     ``probability`` is that of being anomalous, ``flagged_from`` that from which nodes are flagged (None if the ranking
     stays as it was), ``influences`` are the features that raised or lowered it most, and ``labeled`` is the node's own
     label. Where edges have amounts or times, ``flow`` is what the events of the node say. ``n_ranked`` nodes are
-    ranked, None if all are; the others have later ranks. ``attributes`` are compared with those of ``n_compared``
-    neighbors, which have a row in the node table; None if all have. ``own_degree`` is the degree without edges that
-    only say that both ends share something.
+    ranked, None if all are; the others, such as those that are ``ignored`` as asked, have later ranks. ``attributes``
+    are compared with those of ``n_compared`` neighbors, which have a row in the node table; None if all have.
+    ``own_degree`` is the degree without edges that only say that both ends share something. ``group`` is the number of
+    the first group in ``groups.csv`` that has the node.
     """
 
     node: Hashable
@@ -327,6 +328,8 @@ class Explanation(Readable):
     influences: tuple[Influence, ...] = ()
     flow: tuple[FlowReason, ...] = ()
     n_ranked: int | None = None
+    ignored: bool = False
+    group: int | None = None
     labeled: str | None = None
     flagged_from: float | None = None
     n_compared: int | None = None
@@ -338,7 +341,8 @@ class Explanation(Readable):
         n_ranked = self.n_nodes if self.n_ranked is None else self.n_ranked
         rank = f"Ranks {self.rank:,} of {n_ranked:,} ({'flagged' if self.flagged else 'not flagged'})."
         if self.rank > n_ranked:
-            rank = f"Not ranked: it has no row in the node table; {option('rank_unknown', True)} ranks it."
+            missing = f": it has no row in the node table; {option('rank_unknown', True)} ranks it."
+            rank = f"Not ranked{', as asked.' if self.ignored else missing}"
         return " ".join(filter(None, (self.by_labels, self.unusual, rank)))
 
     @property
@@ -375,8 +379,10 @@ class Explanation(Readable):
 
     @property
     def in_short(self) -> str:
-        """What is special about the node, in a few words, after its own label."""
-        return "; ".join(filter(None, (self.labeled and f"labeled {self.labeled}", self._special)))
+        """What is special about the node, in a few words, between its own label and the first of its groups."""
+        group = "" if self.group is None else f"group {self.group}"
+        special = ", ".join(filter(None, (self._special, group)))
+        return "; ".join(filter(None, (self.labeled and f"labeled {self.labeled}", special)))
 
     @property
     def _special(self) -> str:

@@ -152,10 +152,10 @@ def flagged_sentence(
     least = flagged_from(model)
     limit = f"score above {number(float(model.threshold_))}" if least is None else f"probability of {least:.1%} or more"
     start = f"{plural(n_flagged, 'node')} flagged ({limit})"
-    share = getattr(model, "contamination", None)
+    share = "auto" if scored else getattr(model, "contamination", None)
     if hasattr(model, "only_"):  # a run that ranks some of the nodes
         return f"{n_flagged:,} of the {plural(len(shown), 'listed node')} flagged ({limit})."
-    if scored:
+    if scored and n_flagged:
         return f"{start}, by the threshold of the fit."
     if isinstance(share, float | int):
         if n_flagged == share * n_nodes:
@@ -173,7 +173,7 @@ def flagged_sentence(
         n_first = math.ceil(FEW_FLAGGED * (n_nodes - 1))
         advice = f"{option('contamination', FEW_FLAGGED)} flags the first {'one' if n_first == 1 else f'{n_first:,}'}"
         if probability is None:
-            none = f"No node stands out enough to be flagged ({limit})"
+            none = f"No node stands out enough to be flagged ({limit}{', the threshold of the fit' if scored else ''})"
             return f"{none}; the ranking says where to look first, and {advice}."
         most = chance(float(probability[shown].max()))
         return f"No node is probable enough to be flagged (the largest probability is {most}); {were}{advice}."

@@ -113,6 +113,7 @@ def _notice_left_out(graph: AttributedGraph, name: str, notices: list[str] | Non
         notice(f"{name} does not hold the {events}; write .npz to keep them.", notices)
     kept = {
         "which nodes had no row in the node table": graph.known,
+        "which nodes are left out of the ranking": graph.unranked,
         "which relation an edge belongs to": graph.edge_relation,
         "which attributes were derived from the edges": graph.derivation,
         "which cells were empty and filled in": graph.filled or None,

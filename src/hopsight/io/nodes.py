@@ -463,6 +463,7 @@ def with_unknown(
     others = {
         "labels": [-1] * n_more,
         "kinds": [0] * n_more,
+        "unranked": [False] * n_more,
         "node_types": types or [UNKNOWN] * n_more,
         "node_names": list(map(str, unknown)),
     }

@@ -15,6 +15,7 @@
 | ``event_dates``, ``event_moves`` | how dates are written, and whether amounts can be passed on |
 | ``labels``, ``kinds``, ``directed``, ``name_text``, ``n_duplicates``, ``n_self_loops`` | as in the graph |
 | ``known``, ``rank_unknown`` | if some nodes have no row in the node table |
+| ``unranked`` | if some nodes are left out of the ranking |
 | ``edge_relation``, ``relation_names_text``, ``_offsets`` | the relation of each edge, if nodes are of several types |
 | ``context_counts``, ``_distinct``, ``_links``, ``_other_types``, ``_n_sharing``, ``_means`` | what relations say |
 | ``context_names_text``, ``_types_text``, ``_others_text``, ``_mean_names_text``, ``_offsets`` | their names |
@@ -105,6 +106,7 @@ def read_npz(path: Path) -> AttributedGraph:
             kinds=arrays.get("kinds"),
             known=arrays.get("known"),
             rank_unknown=bool(arrays.get("rank_unknown", np.False_)),
+            unranked=arrays.get("unranked"),
             **dict[str, Any]({field: arrays.get(field) for field in EDGE_FIELDS}),
             edge_attribute_names=_names(arrays, "edge_attribute_names", _n_edge_columns(arrays)),
             **{field: _names(arrays, field, n_nodes) for field in TEXT_FIELDS},
@@ -140,7 +142,7 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
     else:
         arrays["node_ids"] = graph.node_ids
     arrays["attribute_names_text"], arrays["attribute_names_offsets"] = pack_text(graph.attribute_names)
-    for field in ("labels", "kinds", "known", *EDGE_FIELDS):
+    for field in ("labels", "kinds", "known", "unranked", *EDGE_FIELDS):
         if getattr(graph, field) is not None:
             arrays[field] = getattr(graph, field)
     if graph.known is not None:

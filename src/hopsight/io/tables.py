@@ -412,8 +412,10 @@ class NodeRows:
             names = [name for name in table.names if name != id_name]
             known = learn_from if learn_from in names else None
             labels = rules.rows_ignored(given.ignore, [name for name in (known, given.label) if name])
+            elsewhere = (*of_edges, *labels)
+            of_rows = rules.rows_ignored([each for each in given.ignore if each not in elsewhere], names)
             lists = {
-                key: [name for name in getattr(given, key) or () if name in names or name not in (*of_edges, *labels)]
+                key: [name for name in getattr(given, key) or () if name in names or name not in (*elsewhere, *of_rows)]
                 for key in ("attributes", "ignore", "category")
             }
             lists |= {key: [getattr(given, key)] for key in ("label", "type", "name")}
@@ -430,7 +432,8 @@ class NodeRows:
             kept = [name for name in names if name in used or name in named]
             category = [name for name in lists["category"] if name in kept]
             codes = _codes(table, kept, (*category, *named), notices)
-            frame = table.read([id_name, *kept], text=[id_name, *category, *codes])
+            compared = [name for name, _ in of_rows.values() if name not in kept]
+            frame = table.read([id_name, *kept, *dict.fromkeys(compared)], text=[id_name, *category, *codes])
             frame = frame.with_columns(pl.col(codes).cast(pl.Categorical)).with_row_index(ids.ROW, 1)
             frame = ids.with_ids(frame, (id_name,), typed=table.typed, ours=ours, notices=notices)
             last = str(frame[id_name][-1]) if frame.height else ""
@@ -454,6 +457,8 @@ class NodeRows:
                 )  # fmt: skip
                 own = frame[id_name] if sides is None else sides.ids_of_nodes(frame[id_name], fields)
                 ids.check_unique(own)
+            if of_rows:
+                fields["unranked"] = _unranked(frame, of_rows, notices)
         return cls(own, fields, id_name, names, frame.height)
 
     def placed(self, ends: Sequence[pl.Series], notices: list[str] | None) -> tuple[pl.Series, tuple[Any, ...]]:
@@ -482,6 +487,21 @@ class NodeRows:
         listed = f": {'; '.join(used[:SHOWN])}{'; …' if len(used) > SHOWN else ''}" if used else ""
         counted = f"{plural(len(self.ids), 'node')} ({table}){labels}"
         return f"{kind}: {counted}, {plural(len(used), 'attribute')}{listed}"
+
+
+def _unranked(frame: pl.DataFrame, of_rows: Mapping[str, tuple[str, str]], notices: list[str] | None) -> Any:
+    """Return which nodes are not to be ranked because their rows have one of some values, and say how many."""
+    unranked = np.zeros(frame.height, dtype=np.bool_)
+    for entry, (name, value) in of_rows.items():
+        mine = rules.have_value(frame[name], value).to_numpy()
+        unranked |= mine
+        if mine.any():
+            notice(f"Not ranked: {plural(int(mine.sum()), 'node')} with {entry}.", notices)
+        else:
+            rules.notice_ignored({entry: 0}, notices)
+    if unranked.all():
+        raise ValueError(f"no node is left to rank: {option('ignore', [*of_rows])}")
+    return unranked
 
 
 def _with_summaries(
@@ -521,7 +541,7 @@ def _with_summaries(
         filled |= {called[word]: nodes for word, nodes in without.items()}
         left_out |= {called[word]: called[other] if isinstance(other, str) else other for word, other in same.items()}
     fields: dict[str, Any] = {
-        key: rows.fields[key] for key in ("labels", "node_names", "known", "aside") if key in rows.fields
+        key: rows.fields[key] for key in ("labels", "node_names", "known", "unranked", "aside") if key in rows.fields
     } | {"left_out": left_out, "filled": filled}
     if names:
         fields |= {"attributes": np.hstack(blocks), "attribute_names": distinct(names)}

@@ -65,7 +65,7 @@ def typed_graph(nodes: Mapping[str, Nodes], relations: Sequence[Relation], name:
     source = np.concatenate([each.source + starts[each.types[0]] for each in relations])
     target = np.concatenate([each.target + starts[each.types[1]] for each in relations])
     found: dict[str, Any] = {}
-    for key, absent in (("node_names", ""), ("labels", -1), ("known", True)):
+    for key, absent in (("node_names", ""), ("labels", -1), ("known", True), ("unranked", False)):
         if any(each.fields.get(key) is not None for each in nodes.values()):
             parts = [each.fields.get(key) for each in nodes.values()]
             found[key] = [
@@ -337,6 +337,7 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
         labels=None if graph.labels is None else graph.labels[rows],
         known=graph.known[rows] if graph.known is not None and graph.known[rows].any() else None,
         rank_unknown=graph.rank_unknown,
+        unranked=None if graph.unranked is None else graph.unranked[rows],
         context=context.checked(rows.size).rows(np.argsort(at)),
         events=_events_within(graph, rows),
         filled={

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopsight.checks import Refusal, check_choice, check_count, option, plural, shortened
-from hopsight.detectors.predict import ranked_threshold
+from hopsight.detectors.predict import ranked_threshold, threshold
 from hopsight.detectors.table import weighted, weights_of
 from hopsight.graph import AttributedGraph
 from hopsight.hcm.groups import common_kinds
@@ -36,7 +36,7 @@ from hopsight.preprocess.transform import LacksAttributesError, unseen_categorie
 from hopsight.runs.console import Progress
 from hopsight.runs.folder import OVER_TIME, RECORD, Claim, Stages, checksums, claim, detector_name, read_record
 from hopsight.runs.memory import check_need, expected_need, limited, parse_size
-from hopsight.runs.request import Request, Source, make_detector
+from hopsight.runs.request import Request, Source, make_detector, typed_settings
 from hopsight.runs.results import FILES, REPLACED, Result, now, record_of, write_results
 from hopsight.system.lazy_polars import pl
 
@@ -262,14 +262,16 @@ def score(
     folder: Path,
     *,
     top: int = 20,
+    settings: Mapping[str, str] | None = None,
     csv: bool = False,
     progress: Progress | None = None,
 ) -> Result:
     """Score a graph with a saved model and write the same files as a detection.
 
     ``model_path`` is the folder that ``save`` wrote, or the folder of a finished run. The threshold is the one the
-    model was fitted with, and the graph is read like that of the run where ``source`` does not say how. ``top`` is the
-    number of nodes to explain. With ``csv``, long tables are also CSV files.
+    model was fitted with, unless ``settings`` have ``contamination`` or ``false_alarms``, by which these scores set it
+    again. The graph is read like that of the run where ``source`` does not say how. ``top`` is the number of nodes to
+    explain. With ``csv``, long tables are also CSV files.
     """
     from hopsight.detectors.storage import load_detector
 
@@ -286,6 +288,10 @@ def score(
         before = read_record(beside) if model_path.name == "model" and beside.is_file() else {}
     _check_apart(source, folder)
     model = load_detector(inside if inside.is_dir() else model_path)
+    flags = typed_settings(type(model), settings or {})
+    if flags:
+        vars(model).update({"contamination": "auto"} | flags)
+        threshold(np.zeros(1), model.contamination, model.false_alarms)  # refuse a bad share before the work
     with claim(folder, REPLACED) as claimed, collected(show.say) as warnings:
         started = now()
         forms = before.get("forms")
@@ -307,15 +313,19 @@ def score(
         show.say(read_sentence(graph))
         with stages.stage("score"), _asking_for_nodes(source, before):
             judged = model.judge(graph)
+            if flags:
+                judged.threshold_ = _threshold_of(judged, graph.ranked)
+                judged.label_ = (judged.decision_score_ > judged.threshold_).astype(np.int64)
         if common := common_kinds(getattr(judged, "evidence_", {}), getattr(judged, "least_evidence_", {})):
             many = f"Most nodes have evidence that was rare at the fit ({', '.join(common)})"
             notice(f"{many}: this graph is unlike that of the fit, so fit a new model.", None)
-        record = record_of(source, graph, judged, scored=True) | {
+        record = record_of(source, graph, judged, scored=not flags) | {
             "command": "score",
             "model": str(model_path.resolve()),
             "source": dataclasses.asdict(source.repeatable()),
             "detector": detector_name(type(model).__name__),
             "top": top,
+            "settings": dict(settings or {}),
             "csv": csv,
             "started": started,
             "warnings": warnings,
@@ -323,6 +333,16 @@ def score(
         reasons = write_results(claimed.staging, graph, judged, top, record, stages, csv=csv)
         claimed.publish()
     return Result.of(folder, graph, judged, record, reasons)
+
+
+def _threshold_of(judged: Any, ranked: NDArray[np.bool_] | None) -> float:
+    """Return the threshold of a detector by the graph that it has judged, as for one that was fitted to it."""
+    if getattr(judged, "learned_", None) is None or judged.contamination != "auto":
+        return ranked_threshold(judged, judged.decision_score_, ranked)
+    from hopsight.feedback.learner import probable
+
+    rows = slice(None) if ranked is None else ranked
+    return probable(judged.decision_score_[rows], judged.probability_[rows], judged.false_alarms)
 
 
 def _as_words(forms: Any) -> dict[str, str]:
@@ -417,6 +437,7 @@ def rerun(record_path: Path, folder: Path | None = None, *, progress: Progress |
         source,
         target,
         top=record.get("top", 20),
+        settings=_as_words(record.get("settings")),
         csv=record.get("csv", False),
         progress=progress,
     )

@@ -108,7 +108,7 @@ class Source:
                 value = (*value, learned_from)
             known = nodes if name in OF_NODES else names
             if isinstance(value, tuple):
-                value = tuple(one for one in value if one in known or one in rows_ignored(value, edges))
+                value = tuple(one for one in value if one in known or one in rows_ignored(value, names))
             if name in PLACES or getattr(self, name) != getattr(default, name) or value == getattr(default, name):
                 continue
             lacks = name in COLUMNS and value not in known
