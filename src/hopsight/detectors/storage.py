@@ -173,7 +173,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 FORMAT = "hopsight-detector"
-VERSION = 4
+VERSION = 5
 RECORD, ARRAYS = "detector.json", "arrays.safetensors"
 # Users keep their graph themselves, its edges included, and timings and the nodes to rank differ between runs.
 NOT_SAVED = frozenset({"graph_", "edge_index_", "seconds_", "only_"})
