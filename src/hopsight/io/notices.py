@@ -35,7 +35,6 @@ DETAILS = (  # beginnings of what nobody acts on
     r"[\d,]+ rows? repeats? a pair of nodes",
     r"Merged [\d,]+ pairs? of opposite edges",
     r"Removed [\d,]+ self-loops?\.",
-    r"No triangles ",
 )
 NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 
