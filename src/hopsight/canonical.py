@@ -239,6 +239,7 @@ class EdgeData:
 
 EVENT_COLUMNS = {
     "source": np.int64, "target": np.int64, "amount": np.float64, "time": np.float64, "currency": np.int64,
+    "row": np.int64,
 }  # fmt: skip
 
 
@@ -261,6 +262,9 @@ class Events:
         Whether an amount can be passed on, as money can: bytes and durations cannot.
     earlier
         Events between the same nodes before these began, which say what is usual for each; they are not judged.
+    row, ids
+        (n_events,) positions among the ids of payments in the user's table; None without a column of ids. No file has
+        them.
     """
 
     source: Any
@@ -272,6 +276,8 @@ class Events:
     dates: str = "%Y-%m-%d"
     moves: bool = True
     earlier: Events | None = None
+    row: Any = None
+    ids: Any = None
 
     @property
     def size(self) -> int:

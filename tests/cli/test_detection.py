@@ -207,7 +207,9 @@ def test_nothing_flagged_says_what_to_do(run: Run, tables: Path) -> None:
     (tables / "cases.csv").write_text("node,verdict\n" + "\n".join(f"p{i},{i % 2}" for i in range(40)))
     learn = ("--preset", "untrained", "--detector", "cross_hcm", "--learn-from", str(tables / "cases.csv"))
     out, _ = worked(detect(run, tables, "--false-alarms", "0", *learn))
-    assert "No node is probable enough to be flagged (the largest probability is " in " ".join(out.split())
+    out = " ".join(out.split())
+    assert "No node is probable enough to be flagged (the largest probability is " in out
+    assert "where to look first, and --contamination 0.01 flags the first one." in out
 
 
 @pytest.mark.parametrize("place", ["cases.csv?column=WYNIK", "WYNIK"])

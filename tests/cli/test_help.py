@@ -55,6 +55,33 @@ def test_help_shows_at_most_twenty_options_on_one_screen_and_help_all_the_rest(
     assert all(panel in everything for panel in PANELS)
 
 
+def test_the_terminal_shows_what_to_check_and_the_report_all_notices(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A German export with 13 columns, cancelled and repeated payments, several currencies and unknown accounts."""
+    monkeypatch.chdir(tmp_path)
+    header = (
+        "Nr", "Auftraggeber", "Empfänger", "Datum", "Betrag", "Währung", "Status", "Art", "Zweck", "PLZ", "Gebühr",
+        "Bemerkung", "Filiale",
+    )  # fmt: skip
+    paid = [
+        (7000 + i, f"K{i % 23}", f"K{(5 * i + i // 23) % 31}", f"{1 + i % 28:02}.03.2024", f"{100 + i},50",
+         "USD" if i % 9 == 0 else "EUR", "storniert" if i % 40 == 1 else "gebucht", ("Karte", "Bar")[i % 2],
+         f"Rechnung {i}", f"0{1000 + i}", f"{i % 7},25", "", f"F{i % 3}")
+        for i in range(300)
+    ]  # fmt: skip
+    write_csv(tmp_path / "zahlungen.csv", header, [*paid, *paid[:3]])
+    write_csv(tmp_path / "konten.csv", ("Konto", "Alter", "Ort"), [(f"K{i}", 20 + i, "UB"[i % 2]) for i in range(25)])
+    tables = ("zahlungen.csv", "--nodes", "konten.csv")
+    _, err = worked(run("detect", *tables, "--detector", "lof", "--out", "out"))
+    assert len(err.splitlines()) <= 10
+    assert all(part in err for part in ("Left out 9 rows", "6 ids have no row", "as the amount of each edge"))
+    kept = read_record(tmp_path / "out")["warnings"]
+    hidden = [each for each in kept if each[:40] not in err]
+    assert f"The report has {len(hidden)} more notices on how." in " ".join(err.split()) and len(hidden) >= 5
+    assert any("'Nr' only identifies rows" in each for each in hidden)
+
+
 def test_bare_hopsight_shows_help_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     out, err = capsys.readouterr()
@@ -141,7 +168,7 @@ def test_an_edge_list_alone_is_ranked_and_its_options_reach_the_record(run: Run,
     assert "Read edges from column 'payer' to column 'payee'." in err
     learn = "pass --learn-from is_fraud to learn from it"
     assert f"Column 'is_fraud' of the edge list looks like ground truth and is left out; {learn}." in err
-    assert "Column 'tx_id' only identifies rows and is left out." in err
+    assert "Column 'tx_id' only identifies rows and is left out." in read_record(tmp_path / "out")["warnings"]
     source = read_record(tmp_path / "out")["request"]["source"]
     assert (source["weight_column"], source["category"], source["derive"]) == ("amount", ["channel"], "structure,sent")
     graph = read_npz(tmp_path / "out" / "graph.npz")

@@ -67,7 +67,8 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
          "false alarms is unknown, and the probabilities may be too high: the labels may not be a random sample (50% "
          "of them are anomalous)."),
         ([0.4, 0.2, 0.1], 4, "No node is probable enough to be flagged (the largest probability is 40%); 3 "
-         "were flagged without the labels; contamination=0.01 flags the first one."),
+         "were flagged without the labels; the ranking says where to look first, and contamination=0.01 flags the "
+         "first one."),
     ],
 )  # fmt: skip
 def test_only_labels_say_how_many_false_alarms_to_expect(

@@ -58,6 +58,9 @@ def test_few_large_first_payments_of_an_hour_are_a_burst_and_as_many_small_ones_
     assert found[2, 0] == pytest.approx(found[2, 2]) and found[2, 3] == 4.0
     burst = flow.burst[0]
     assert burst[0] > 1.5 * burst[1] and burst[0] > 1.5 * burst[2]
+    known = [(0, 40, 5.0, 20.0)] + [(0, 40, 5.0, 50.0 + k / 100.0) for k in range(9)]
+    found = facts(bank([*large, *known, *small, *always], 70), "burst", 0)  # told by the strangers alone
+    assert (found.n_events, found.n_new, found.sums) == (4, 4, ((8000.0, None),))
 
 
 def test_amounts_of_old_partners_and_of_other_currencies_are_not_added_to_those_of_new_ones() -> None:

@@ -397,6 +397,26 @@ def test_nodes_without_a_row_come_last_unflagged_unless_they_are_to_be_ranked(ta
     assert scores["known"].to_list() != [1] * N + [0] * OUTSIDE and scores["known"].sum() == N
 
 
+def test_a_payment_is_found_again_by_its_own_number(tmp_path: Path) -> None:
+    """Also where rows are left out before it: a cancelled one, and one from an account to itself."""
+    rng = np.random.default_rng(0)
+    paid = [
+        (f"PAY-{7 * i}", *map(str, rng.integers(0, 30, 2)), 10.0 + i, f"2024-03-{1 + i % 28:02}") for i in range(200)
+    ]
+    frame = pl.DataFrame(paid, ["payment_id", "payer", "payee", "amount", "date"], orient="row")
+    frame = frame.with_columns(status=pl.Series(["void" if i == 3 else "paid" for i in range(200)]))
+    frame.write_csv(tmp_path / "payments.csv")
+    request = Request(detector="cross_hcm", preset="untrained", source=Source(path=str(tmp_path / "payments.csv")))
+    detect(request, tmp_path / "out")
+    found = {
+        (row["id"], row["source"], row["target"], float(row["amount"]))
+        for row in rows_of(tmp_path / "out" / "edges.csv")
+    }
+    assert found == {
+        (each[0], each[1], each[2], each[3]) for i, each in enumerate(paid) if i != 3 and each[1] != each[2]
+    }
+
+
 def test_what_is_not_ranked_says_so(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edges, people, out = (str(path) for path in (tables / "edges.csv", tables / "people.csv", tmp_path / "out"))
     assert main(["detect", edges, "--nodes", people, "--detector", "lof", "--out", out, "--quiet"]) == 0

@@ -176,7 +176,8 @@ def flagged_sentence(
             none = f"No node stands out enough to be flagged ({limit}{', the threshold of the fit' if scored else ''})"
             return f"{none}; the ranking says where to look first, and {advice}."
         most = chance(float(probability[shown].max()))
-        return f"No node is probable enough to be flagged (the largest probability is {most}); {were}{advice}."
+        none = f"No node is probable enough to be flagged (the largest probability is {most}); {were}"
+        return f"{none}the ranking says where to look first, and {advice}."
     if probability is None:
         words = "stands out" if n_flagged == 1 else "stand out"
         return f"{plural(n_flagged, 'node')} {words} ({limit})."

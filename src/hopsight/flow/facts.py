@@ -217,7 +217,7 @@ def _burst(flow: Flow, node: int) -> BurstFacts:
     others = flow.others(way, flow.windows[way][series][width])[[node]]
     usual = [float(usual_count(flow.usual.counts[way, each, width], others)[0]) for each in (0, 1)]
     new = rows[flow.is_new[rows]]
-    if 2 * new.size >= rows.size:
+    if series or 2 * new.size >= rows.size:
         rows = rows[np.isin(flow.first[rows], new)]
     sums = flow.events.sums(rows)
     amount = flow.events.amount[rows] if len(sums) == 1 else None

@@ -460,7 +460,7 @@ def with_unknown(
             is_category = np.array(["=" in name for name in fields["attribute_names"]])
             usual = np.where(is_category, 0.0, np.median(known, axis=0)).astype(known.dtype)
             fields["attributes"] = np.vstack([known, np.tile(usual, (n_more, 1))])
-    others = {
+    others: dict[str, Any] = {
         "labels": [-1] * n_more,
         "kinds": [0] * n_more,
         "unranked": [False] * n_more,

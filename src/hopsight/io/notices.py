@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,22 @@ MERGED = {
     "last": "and kept the weight of the last one",
 }
 LOGGER = logging.getLogger("hopsight")
+DETAILS = (  # beginnings of what nobody acts on
+    r"Columns? '.* (is|are) left out(; pass .* to keep (it|them))?\.$",  # more is said of ground truth
+    r"Column '.*': read '.*' as [-+.e\d]+\.$",  # more is said of doubtful numbers
+    r"Column '.*': .* empty cells? (is|are) in ",
+    r"Column '.*' holds codes with leading zeros",
+    r"(Used|Read) column '.*' as the (name|currency) of ",
+    r"Other columns describe edges: ",
+    r"Added the time of day ",
+    r"Amounts are in \d+ currencies ",
+    r"Derived \d+ attributes? ",
+    r"(Empty|Filled empty) cells ",
+    r"[\d,]+ rows? (is|are) (an )?exact cop.* left out\.$",
+    r"[\d,]+ rows? repeats? a pair of nodes",
+    r"Merged [\d,]+ pairs? of opposite edges",
+    r"Removed [\d,]+ self-loops?\.",
+)
 NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 
 
@@ -103,15 +120,32 @@ def notice_constant(graph: Any, notices: list[str] | None) -> None:
         )
 
 
+def is_detail(message: str, others: Sequence[str] = ()) -> bool:
+    """Return whether nobody acts on a notice, so that the terminal leaves it to the report and the record of a run.
+
+    The amount may be among the other columns if no other notice says which column it is.
+
+    >>> is_detail("paid: Removed 2 self-loops."), is_detail("Left out 2 rows with status=void.")
+    (True, False)
+    """
+    if "Other columns" in message and not any("as the amount of each edge" in each for each in others):
+        return False
+    return re.match(f"(.+: )?({'|'.join(DETAILS)})", message) is not None
+
+
 @contextmanager
-def collected(say: Callable[[str], None]) -> Iterator[list[str]]:
-    """Collect log messages of hopsight and warnings of any library, each once, and pass them to ``say``."""
+def collected(say: Callable[[str], None], *, brief: bool = False) -> Iterator[list[str]]:
+    """Collect log messages of hopsight and warnings of any library, each once, and pass them to ``say``.
+
+    If that is to be ``brief``, details are collected only.
+    """
     seen: list[str] = []
 
     def note(text: str) -> None:
         if text not in seen:
             seen.append(text)
-            say(text)
+            if not (brief and is_detail(text, seen)):
+                say(text)
 
     handler = logging.Handler(logging.WARNING)
     handler.emit = lambda record: note(record.getMessage())  # type: ignore[method-assign]

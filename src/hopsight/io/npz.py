@@ -148,7 +148,7 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
     if graph.known is not None:
         arrays["rank_unknown"] = np.bool_(graph.rank_unknown)
     if graph.events is not None:
-        found = {f"event_{column}": getattr(graph.events, column) for column in EVENT_COLUMNS}
+        found = {f"event_{column}": getattr(graph.events, column) for column in EVENT_COLUMNS if column != "row"}
         arrays |= {name: values for name, values in found.items() if values is not None}
         arrays["event_currencies_text"], arrays["event_currencies_offsets"] = pack_text(graph.events.currencies)
         arrays["event_dates"] = np.int64(DATE_PATTERNS.index(graph.events.dates))

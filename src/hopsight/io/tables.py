@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopsight.canonical import DUPLICATES
+from hopsight.canonical import DUPLICATES, Events
 from hopsight.checks import Refusal, check_choice, option, plural, shortened, spelling, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids, rules
@@ -202,11 +202,14 @@ def read_tables(
         fields["rank_unknown"] = bool(rank_unknown)
     if rows.known is not None and learn_from not in fields.setdefault("aside", {}):
         fields["aside"][learn_from] = set_aside(rows.known, np.stack([source, target]))
-    return assemble(
+    graph = assemble(
         source, target, fields, rows.others, node_ids, kinds=kinds, directed=directed or bool(rows.directed),
         ours=rows.ours, sends=rows.directed is not False, node_ids=_values(node_ids), duplicates=duplicates,
         name=_stem(edges) if isinstance(edges, Path) else "", notices=notices,
     )  # fmt: skip
+    if rows.ids is None or graph.events is None:
+        return graph
+    return replace(graph, events=rows.with_ids(graph.events, source, target))
 
 
 def read_several(
@@ -255,6 +258,7 @@ def read_several(
         source, target, fields = places[name, 0], places[name, 1], each.others.edge_fields(notices)
         sends = each.directed is not False
         events = each.others.events(source, target) if sends and types[name][0] == types[name][1] else None
+        events = None if events is None else each.with_ids(events, source, target)
         data = fields["edge_weight"], fields["edge_time"], events, sends and given.edges[name].directed
         relations.append(Relation(name, types[name], source, target, *data))
         if types[name][0] == types[name][1] and (n_loops := int((source == target).sum())):
@@ -293,6 +297,7 @@ class Rows:
     known: pl.Series | None = None  # the column of known cases, if the table has it
     ours: bool = False  # whether hopsight wrote the table
     directed: bool | None = None  # as such a table says; in others, the first end of a row sends to the second
+    ids: pl.Series | None = None  # of the rows, such as numbers of payments
 
     @classmethod
     def read(
@@ -364,7 +369,13 @@ class Rows:
                     frame, others, weight_column=given.weight, time_column=given.time, category=category,
                     currency=given.currency, notices=notices,
                 )  # fmt: skip
-        return cls(table.names, names, ends, found, known)
+        numbered = (name for name in others if is_row_id_name(name) and rules.is_row_id(frame[name]))
+        row_ids = next(numbered, None)
+        return cls(table.names, names, ends, found, known, ids=None if row_ids is None else frame[row_ids])
+
+    def with_ids(self, events: Events, source: Any, target: Any) -> Events:
+        """Return events of these rows, without those from a node to itself, with their ids."""
+        return events if self.ids is None else replace(events, row=np.flatnonzero(source != target), ids=self.ids)
 
     def line(self, name: str, types: tuple[str, str]) -> str:
         """Return what was understood of the table of a relation."""

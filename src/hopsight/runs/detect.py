@@ -27,7 +27,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.groups import common_kinds
 from hopsight.io.derive import currency_of
 from hopsight.io.ids import written_differently
-from hopsight.io.notices import collected, notice
+from hopsight.io.notices import collected, is_detail, notice
 from hopsight.io.npz import read_npz
 from hopsight.io.rules import remembered
 from hopsight.io.sources import TABLE_SUFFIXES
@@ -73,7 +73,7 @@ def detect(
         )
     limit = None if request.memory_limit is None else parse_size(request.memory_limit)
     stages = Stages(show.begin, show.end)
-    with claim(folder, REPLACED) as claimed, limited(limit), collected(show.say) as warnings:
+    with claim(folder, REPLACED) as claimed, limited(limit), collected(show.say, brief=True) as warnings:
         if claimed.has_checkpoint and not (resume or restart):
             raise ValueError(
                 f"{folder} has the checkpoint of an interrupted run: pass {option('resume', True)} to continue it, "
@@ -85,7 +85,7 @@ def detect(
             only = _nodes(request.only, graph)
         if graph.n_nodes < 2:
             raise ValueError(f"a graph needs at least 2 nodes to compare, this one has {graph.n_nodes}")
-        show.say(read_sentence(graph))
+        show.say(read_sentence(graph, warnings))
         need = expected_need(graph, detector)
         if need.seconds > LONG_FIT or need.memory > LARGE_FIT:
             show.say(f"{request.detector} needs {need} for this graph")
@@ -119,11 +119,13 @@ def detect(
     return Result.of(folder, graph, shown, record, reasons)
 
 
-def read_sentence(graph: AttributedGraph) -> str:
-    """Say what was read."""
+def read_sentence(graph: AttributedGraph, warnings: Sequence[str] = ()) -> str:
+    """Say what was read, and where the details are that were not shown."""
     kind = "directed" if graph.directed else "undirected"
     edges, columns = plural(graph.n_edges, f"{kind} edge"), plural(graph.n_attributes, "attribute")
-    return f"Read {plural(graph.n_nodes, 'node')}, {edges} and {columns}."
+    n_more = sum(is_detail(each, warnings) for each in warnings)
+    more = f" The report has {plural(n_more, 'more notice')} on how." if n_more else ""
+    return f"Read {plural(graph.n_nodes, 'node')}, {edges} and {columns}.{more}"
 
 
 def _check(request: Request) -> None:
@@ -292,7 +294,7 @@ def score(
     if flags:
         vars(model).update({"contamination": "auto"} | flags)
         threshold(np.zeros(1), model.contamination, model.false_alarms)  # refuse a bad share before the work
-    with claim(folder, REPLACED) as claimed, collected(show.say) as warnings:
+    with claim(folder, REPLACED) as claimed, collected(show.say, brief=True) as warnings:
         started = now()
         forms = before.get("forms")
         with stages.stage("load"), remembered(_as_words(forms)):
@@ -310,7 +312,7 @@ def score(
             if getattr(model, "flow_baseline_", None) is not None and graph.events is not None:
                 run = model_path if inside.is_dir() else model_path.parent
                 graph = _with_earlier(graph, run / "graph.npz", model.label_)
-        show.say(read_sentence(graph))
+        show.say(read_sentence(graph, warnings))
         with stages.stage("score"), _asking_for_nodes(source, before):
             judged = model.judge(graph)
             if flags:

@@ -120,7 +120,7 @@ def write_scores(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = 
 def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = True) -> Path:
     """Write one row per edge, the most out of place first, with what the detector knows of it and a reason.
 
-    Where events have times there is one row per event, with its time and amount.
+    Where events have times there is one row per event, with its id in the user's table, its time and its amount.
     """
     unlikeness, events = unlikeness_places(model), edge_events(graph, model)
     names = _series(graph.node_ids)  # text is repeated by polars, not as Python objects
@@ -141,6 +141,8 @@ def write_edges(path: Path, graph: AttributedGraph, model: Any, *, csv: bool = T
         else:
             edges, one_each, each = timed.places[chosen], chosen, timed.flow.every.rows(chosen)
             source, target = each.source, each.target
+            if each.ids is not None:
+                said["id"] = each.ids.gather(each.row)
             said["time"] = timed.calendar.column(each.time)
             if each.amount is not None:
                 said["amount"] = pl.Series(each.amount).fill_nan(None)
