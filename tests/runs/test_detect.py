@@ -263,6 +263,7 @@ def test_partners_of_the_run_are_not_new_next_month(tmp_path: Path, capsys: pyte
     said = " ".join(capsys.readouterr().err.split())
     assert "2 ids of this file are ids of the fit in another form, such as" in said and "they count as new" in said
     assert main(["score", str(run), str(tmp_path / "march.csv"), "--out", str(out)]) == 0
+    assert "of the fit" not in capsys.readouterr().err
     assert pl.read_csv(out / "scores.csv")["score"].equals(pl.read_csv(run / "scores.csv")["score"])
 
 

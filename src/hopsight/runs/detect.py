@@ -370,8 +370,9 @@ def _with_earlier(graph: AttributedGraph, path: Path, flagged: NDArray[np.int64]
         differ = f"{ids} of the fit in another form, such as {shortened(one)} and {shortened(other)}"
         notice(f"{differ}: they count as new; if they are the same, write them alike.", None)
     earlier = known.in_currencies(now).within(place)
-    if known.size and not earlier.size:
-        notice("No id of this file is in earlier events of the fit: partners are new where they first occur.", None)
+    if not earlier.size:
+        if known.size:
+            notice("No id of this file is in earlier events of the fit: partners are new where they first occur.", None)
         return graph
     said = f"{plural(earlier.size, 'event')} of the fit that precede this file"
     notice(f"Partners in the {said} do not count as new, nor do recurring payments as bursts or unusual.", None)
