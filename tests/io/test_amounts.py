@@ -56,9 +56,12 @@ NAMES = {
     "the hint works": Case(
         "Date,From,To,Kiasi", "2024-03-{day:02},{a},{b},{c}.5", [str(i * 7 % 24) for i in range(24)], pairs=FEW * 2,
         options={"weight_column": "Kiasi"}, amounts=[i + 0.5 for i in range(24)]),
-    "amounts in two columns are named": Case(
-        "from,to,debit,credit", "{a},{b},{c}", ["{i}.0,", ",{i}.0"], frame="typed",
-        said="Columns 'debit' and 'credit' are not used as amounts: write what each edge moved into one."),
+} | {
+    f"amounts in two columns are named: {one} and {other}": Case(
+        f"from,to,{one},{other}", "{a},{b},{c}", ["{i}.0,", ",{i}.0"], frame="typed",
+        said=f"Columns {one!r} and {other!r} are not used as amounts, as each row has only one of them…")
+    for one, other in (("debit", "credit"), ("Wypłata", "Wpłata"), ("Amount out", "Amount in"))
+} | {
     "a column of edges that was not understood is named with what it holds": Case(
         "from,to,date,amount,isError,Wert,place", "{a},{b},2024-03-{day:02},{i},{c}",
         ["0,{i}7,", "1,{i}7,x", "0,{i}7,x", "1,{i}7,", "0,{i}7,x", "1,{i}7,x"],

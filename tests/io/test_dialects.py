@@ -81,9 +81,6 @@ NO_TABLES = {
     "nodes and edges in one file of JSON": Case(
         "", ['{"nodes": [{"id": 1}], "links": [{"a": 1}]}'], name="a.json",
         refused="…column 'nodes' holds List…, not node ids…"),
-    "two columns of one name": Case(
-        "Account,To Bank,Account", ["1,2,3", "2,3,4"],
-        refused="…two of its columns are called 'Account'; rename one…"),
     "an infinite number": Case(
         "src,dst,rate", ["a,b,1", "b,c,Infinity"],
         refused="…column 'rate', row 2 is infinite; … correct it, or pass ignore=…"),

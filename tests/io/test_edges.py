@@ -39,6 +39,8 @@ def test_every_column_finds_its_place() -> None:
         "Read column 'When' as the time of each edge: 2024-05-31 17:30 to 2024-06-02 00:00.",
         "Read column 'amount' as the amount of each edge: 1.50 to 2, 3.50 in all.",
         "Other columns describe edges: 'how' ('card', 'cash'), 'hot' (0, 1, empty).",
+        "If 'hot' says which cases are known or which events did not take place, pass learn_from='hot' or "
+        "ignore=['hot=1'].",
     ]
 
 

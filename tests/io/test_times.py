@@ -44,9 +44,9 @@ FORMS = {
     "year, month and day in columns of their own are named": Case(
         "from,to,amount,year,month,day", "{a},{b},{i},2024,{c},{day}", ["1", "2", "3"], timed=False,
         said="Columns 'year', 'month', 'day' are plain numbers: write dates…"),
-    "serial numbers of a spreadsheet are named": Case(
-        "from,to,Booking date", "{a},{b},{c}", [str(45387 + 7 * i % 40) for i in range(12)], frame="typed",
-        said="The times in column 'Booking date', such as 45387, are plain numbers…"),
+    "serial numbers of a spreadsheet are days": Case(
+        "from,to,Booking date", "{a},{b},453{day:02}.5", frame="typed", times=("2024-01-10 12:00", DAY),
+        said="Read the times in column 'Booking date', such as 45301, as days since 1900."),
     "a day and a time with a year of two digits are named": Case(
         "from,to,timestamp", "{a},{b},2403{day:02}0130", said="The times in column 'timestamp', such as …, are plain…"),
 } | {
@@ -57,6 +57,11 @@ FORMS = {
         ("when", "3/{end}/24 1:30 p.\u00a0m.", "2024-03-20 13:30", DAY),
         ("when", "{day} Mar 2024", "2024-03-01", DAY),
         ("when", '"Fri, March {day}, 2024 02:00"', "2024-03-01 02:00", DAY),
+        *(("when", row, "2024-03-01", DAY) for row in (
+            "{day}. März 2024", "{day} mars 2024", "{day} de março de 2024", "{day} marca 2024", "{day}-Mar-24",
+            "{day} March 24", "{day} марта 2024", "{day} Mart 2024", "2024-Mar-{day:02}", "{day}st March 2024")),
+        ("when", "{day:02}.03.2024 um 13:30", "2024-03-01 13:30", DAY),
+        ("when", "{day:02}.03.2024 13.30", "2024-03-01 13:30", DAY),
         ("date", "202403{day:02}", "2024-03-01", DAY),
         ("timestamp", "202403{day:02}0130", "2024-03-01 01:30", DAY),
         ("timestamp", "202403{day:02}01", "2024-03-01 01:00", DAY),

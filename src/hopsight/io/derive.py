@@ -440,7 +440,6 @@ def structure(arcs: Arcs) -> dict[str, FloatArray]:
 
 
 def _triangles(adjacency: Any, degree: IntArray) -> FloatArray:
-    """Return the number of triangles of each node."""
     from hopsight.system.kernels import arcs_by_degree, triangles_from
 
     upper = sp.coo_array(sp.triu(adjacency, k=1, format="csr"))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hopsight.canonical import Events
-from hopsight.checks import Refusal, option, plural, shortened
+from hopsight.checks import Refusal, listed, option, plural, shortened
 from hopsight.graph import AttributedGraph
 from hopsight.io import rules
 from hopsight.io.derive import DERIVE, IN_CURRENCY, Arcs, Derivation, EdgeRows, derive
@@ -22,21 +23,23 @@ from hopsight.io.notices import notice
 from hopsight.io.rules import FEWEST_ROWS, LEAST_ROWS, are_clocks, is_row_id, number_unit
 from hopsight.io.times import are_unix, find_clock, find_time, is_unix_time, notice_clock, seconds_of_day
 from hopsight.io.vocabulary import (
+    ANOMALOUS,
     DOLLARS,
     ISO_CURRENCIES,
     MEASURES,
     MONEY,
+    NORMAL,
     TIME_NAMES,
+    VOID,
     WEIGHT_NAMES,
     currency_in,
     date_parts,
     first_known,
     is_amount_name,
     is_currency_name,
-    is_measure_name,
     is_money_name,
     is_secondary_name,
-    is_side_name,
+    is_status_name,
     ways,
     words_of,
 )
@@ -45,6 +48,7 @@ from hopsight.system.lazy_polars import pl
 MOST_CURRENCIES = 200  # there are some 180
 MOST_NEGATIVE = 0.2  # share of amounts that may be negative, such as refunds
 MOST_WAYS, MOST_WORDS = 0.8, 4  # share of cells that say which way money went, and different words
+JUDGING = VOID | ANOMALOUS | NORMAL  # words of a column that may say what did not take place, or which cases are known
 LEAST_NAMED = 0.9  # share of rows with a currency, if the others have the same one
 MOST_RATINGS = 20  # different values of a weight that may be a rating or a count
 MOST_OTHERS, MOST_SHOWN = 8, 4  # columns of a message, and values of each
@@ -97,9 +101,12 @@ class EdgeColumns:
 
     @cached_property
     def sides(self) -> list[str]:
-        """The two columns of amounts that left and reached an account; none if there are not two."""
-        found = [name for name in self.numbers if is_side_name(name)]
-        return found if len(found) == 2 and self.weight not in found else []
+        """Two columns of amounts that left and reached an account, of which each row has one; none if there are not."""
+        used = {name: each.fill_null(0.0) != 0.0 for name, each in self.numbers.items() if each.n_unique() > 2}
+        for one, other in combinations((name for name in used if name != self.weight), 2):
+            if not (used[one] & used[other]).any() and (used[one] | used[other]).mean() >= LEAST_NAMED:  # type: ignore
+                return [one, other]
+        return []
 
     @cached_property
     def amount(self) -> str | None:
@@ -132,7 +139,7 @@ class EdgeColumns:
         elif self.unit is not None:
             names, currency = (self.unit,), np.zeros(source.size, dtype=np.int64)
         dates = self.dated.get(self.time or "", Events.dates)
-        moves = self.amount is None or not is_measure_name(self.amount)
+        moves = self.amount is None or MEASURES.isdisjoint(words_of(self.amount))
         return Events(source, target, amount, time, currency, names, dates, moves).rows(source != target)
 
     @cached_property
@@ -240,16 +247,34 @@ class EdgeColumns:
             shown = ", ".join(map(self._shown, others[:MOST_OTHERS]))
             more = f" and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
             notice(f"Other columns describe edges: {shown}{more}.", notices)
+        if judging := {name: word for name in others if (word := self._judgment(name)) and not is_status_name(name)}:
+            name, word = next(iter(judging.items()))
+            example = ", for example" if len(judging) > 1 else ""
+            advice = f"pass {option('learn_from', name)} or {option('ignore', [f'{name}={word}'])}{example}"
+            says = "say which cases are known or which events did not take place"
+            says = says if len(judging) > 1 else f"says{says[3:]}"
+            notice(f"If {listed([*map(repr, judging)])} {says}, {advice}.", notices)
+
+    def _judgment(self, name: str) -> str | None:
+        """Return the last of at most two values that may say which cases are known or which events took place."""
+        column, values = self._values(name)
+        is_mark = len(values) == 1 and column.null_count() > 0
+        return values[-1] if is_mark or (len(values) == 2 and not JUDGING.isdisjoint(map(str.lower, values))) else None
+
+    def _values(self, name: str) -> tuple[pl.Series, list[str]]:
+        """Return a column and its different values as a message shows them; those of times do not count."""
+        column = next(each[name] for each in (self.categories, self.numbers, self.times) if name in each)
+        known = column.drop_nulls().unique().sort() if name not in self.times else column.clear()
+        return column, [each if name in self.categories else f"{each:g}" for each in known]
 
     def _shown(self, name: str) -> str:
         """Return what a column holds, as words that tell somebody who knows it whether it was understood."""
         if name in self.times:
             return f"{name!r} (times)"
-        column = self.categories[name] if name in self.categories else self.numbers[name]
-        values = column.drop_nulls().unique().sort().to_list()
+        column, values = self._values(name)
         if len(values) > MOST_SHOWN:
             return f"{name!r} ({'numbers' if name in self.numbers else f'{len(values)} categories'})"
-        words = [shortened(value) if name in self.categories else f"{value:g}" for value in values]
+        words = [shortened(value) if name in self.categories else value for value in values]
         return f"{name!r} ({', '.join([*words, *(['empty'] if column.null_count() else [])])})"
 
     def _notice_no_amount(self, given: Collection[str | None], notices: list[str] | None) -> None:
@@ -264,14 +289,17 @@ class EdgeColumns:
             notice(f"Column {money!r} is not used as the amount of each edge: {why}.", notices)
         elif self.sides:
             one, other = map(repr, self.sides)
-            notice(f"Columns {one} and {other} are not used as amounts: write what each edge moved into one.", notices)
+            why = "as each row has only one of them: write them into one column, and swap the ends where money came in"
+            notice(f"Columns {one} and {other} are not used as amounts, {why}.", notices)
         elif self.weight is None and len(measures) == 1:
             weigh = f"pass {option('weight_column', measures[0])} to weigh edges by it"
             notice(f"Column {measures[0]!r} is an attribute of edges; {weigh}.", notices)
         elif self.weight is None and self.time in self.dated:
             may_be = [name for name in names if _are_amounts(self.numbers[name], name)]
             if may_be:
-                weigh = f"if {may_be[0]!r} is one, pass {option('weight_column', may_be[0])}"
+                example = ", for example" if len(may_be) > 1 else ""
+                shown = " or ".join(map(repr, may_be[:MOST_SHOWN]))
+                weigh = f"if {shown} is one, pass {option('weight_column', may_be[0])}{example}"
                 notice(f"No column is read as the amount of each edge; {weigh}.", notices)
 
     def _notice_currencies(self, amount: str, notices: list[str] | None) -> None:
@@ -356,8 +384,10 @@ def edge_columns(
     if time is not None and time in found.times:
         found.times[time] = _without_far_times(found, frame[time], notices)
     if time is None and (parts := date_parts(names)):
-        listed = ", ".join(map(repr, parts))
-        notice(f"Columns {listed} are plain numbers: write dates such as 2024-05-31 into one column.", notices)
+        notice(
+            f"Columns {', '.join(map(repr, parts))} are plain numbers: write dates such as 2024-05-31 into one column.",
+            notices,
+        )
     if currency is not None and (found.currency is None or found.amount is None):
         raise Refusal("currency", "needs amounts and a column of their currencies")
     found.notice_guesses((weight_column, time_column), notices)
@@ -425,11 +455,9 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
     elif kind in (pl.Categorical, pl.Enum, pl.String):
         column = column.cast(pl.String)
         holds = rules.text_kind(column, notices) if kind == pl.String else "categories"
-        if holds == "categories" and is_money_name(name):
-            rules.check_one_form(column)
-            if (marked := rules.without_mark(column)) is not None:
-                column, found.units[name] = marked
-                holds = rules.text_kind(column, notices)
+        if holds == "categories" and is_money_name(name) and (marked := rules.without_mark(column)) is not None:
+            column, found.units[name] = marked
+            holds = rules.text_kind(column, notices)
         if holds == "categories":
             wanted = "numbers" if is_money_name(name) else "times" if first_known([name], TIME_NAMES) else None
             said = f"holds text (such as {shortened(rules.filled(column)[0])}) instead of {wanted}" if wanted else ""
@@ -500,7 +528,7 @@ def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None)
         rules.settle_wrong(column, seconds.is_null() & numbers.is_not_null(), "date", notices)
         found.dated[column.name] = "%Y%m%d" if unit == "dates" else "%Y-%m-%d"
         first = numbers.drop_nulls()[0]
-        notice(f"Read the times in column {column.name!r}, such as {first:.0f}, as {unit}.", notices)
+        notice(f"Read the times in column {column.name!r}, such as {int(first)}, as {unit}.", notices)
 
 
 def _put_dates(column: pl.Series, kind: str, found: EdgeColumns, notices: list[str] | None) -> None:

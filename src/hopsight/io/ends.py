@@ -10,7 +10,7 @@ from hopsight.io.frames import Table
 from hopsight.io.ids import forms_of, share_known
 from hopsight.io.nodes import check_column
 from hopsight.io.notices import notice
-from hopsight.io.rules import LEAST_ROWS, are_clocks, is_time, number_unit
+from hopsight.io.rules import LEAST_ROWS, are_clocks, is_time
 from hopsight.io.times import are_moments
 from hopsight.io.vocabulary import (
     END_WORDS,
@@ -143,13 +143,9 @@ def _without_row_numbers(names: list[str], rows: pl.DataFrame, table: Table) -> 
     codes = [each.name for each in shown if rules.nearly_all(rules.filled(each).str.contains(r"\d.*\D|\D.*\d|\d{5}"))]
     if len(codes) < 2:
         return names
-    unique = [each.name for each in shown if _hardly_repeats(each) and _hardly_repeats(_copies(each.name, table))]
+    likely = [each.name for each in shown if _hardly_repeats(each)]  # among few different rows, any may
+    unique = [each.name for each in table.sample(likely, copies=True) if _hardly_repeats(each)] if likely else []
     return [name for name in names if name not in unique] if len({*codes} - {*unique}) > 1 else names
-
-
-def _copies(name: str, table: Table) -> pl.Series:
-    """Return rows of a column in which a value is as often as in the whole table: among few rows, any may differ."""
-    return table.sample([name], copies=True)[name]
 
 
 def _hardly_repeats(values: pl.Series) -> bool:
@@ -210,19 +206,14 @@ def _may_be_ids(values: pl.Series) -> bool:
         came, went = ways(words := known.unique().to_list()) if len(known) >= FEW_ROWS else ([], [])
         if came and went and len(came) + len(went) == len(words):  # as in the statement of one account
             return False
-        if are_clocks(known) or _are_compact_dates(known.cast(pl.Float64, strict=False)):
+        if are_clocks(known) or rules.are_compact_dates(known.cast(pl.Float64, strict=False)):
             return False
         if not (whole := known.cast(pl.Int64, strict=False)).null_count() and are_moments(whole):
             return False
         return not rules.are_written(known) or not bool(known.str.contains(r"[^\d+-]").any())
-    if known.dtype.is_numeric() and (_are_compact_dates(known.cast(pl.Float64)) or are_moments(known)):
+    if known.dtype.is_numeric() and (rules.are_compact_dates(known) or are_moments(known)):
         return False
     return not known.dtype.is_float() or bool((known == known.floor()).all())
-
-
-def _are_compact_dates(numbers: pl.Series) -> bool:
-    """Return whether numbers are dates such as 20240531."""
-    return len(numbers) >= FEW_ROWS and not numbers.null_count() and number_unit(numbers) == "dates"
 
 
 def _check_matrix(names: Sequence[str], rows: pl.DataFrame) -> None:

@@ -303,7 +303,6 @@ def _flat(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _check_options(kind: str, options: Mapping[str, str]) -> None:
-    """Refuse an option that a kind of file does not have."""
     known = {"text": ("header", "encoding"), "parquet": (), "arrow": (), "excel": ("table",)}.get(
         kind, ("table", "query")
     )
@@ -699,9 +698,4 @@ def write_frame(frame: pl.DataFrame, path: Path, notices: list[str] | None = Non
 def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
     if len(names) > MAX_COLUMNS:
         raise ValueError(f"it has {len(names):,} columns, and at most {MAX_COLUMNS:,} are allowed")
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise ValueError(f"two of its columns are called {name!r}; rename one")
-        seen.add(name)
     return tuple(names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,7 +80,6 @@ def with_ids(
 
 
 def _number(frame: pl.DataFrame, chosen: pl.Series) -> int:
-    """Return the number of the first chosen row, from 1, among all rows of its table."""
     first = int(chosen.arg_true()[0])
     return int(frame[ROW][first]) if ROW in frame.columns else first + 1
 
@@ -149,7 +149,11 @@ def positions(
         notice_written(written, notices)
         return positions(ids, *(end.replace(written) for end in ends))
     if all(place.max(initial=-1) < 0 for place in found):
-        raise ValueError(describe_unknown_ids(unknown, ids, ends))
+        total = plural(pl.concat([end.alias("id") for end in ends]).n_unique(), "node id")
+        lack = f"{len(unknown):,} of {total} in the edges {'has' if len(unknown) == 1 else 'have'} no row"
+        columns = f"{option('id_column')}, {option('source_column')} and {option('target_column')}"
+        it_has = f"it has {examples_of(ids)} instead; name the right columns with {columns}"
+        raise ValueError(f"{lack} in the node table: {examples_of(unknown)}; {it_has}")
     more = pl.concat([ids.alias("id"), unknown])
     return more.alias(ids.name), tuple(_by_join(more, end) for end in ends)
 
@@ -179,17 +183,6 @@ def _by_join(ids: pl.Series, ends: pl.Series) -> NDArray[Any]:
 
 EXAMPLES = 3
 LEAST_BARE = 8  # characters of an id that may be written with and without signs
-
-
-def describe_unknown_ids(unknown: pl.Series, ids: pl.Series, ends: Sequence[pl.Series]) -> str:
-    """Return the message for two tables whose ids do not match."""
-    total = pl.concat([end.alias("id") for end in ends]).n_unique()
-    start = (
-        f"{len(unknown):,} of {plural(total, 'node id')} in the edges {'has' if len(unknown) == 1 else 'have'} no row "
-        f"in the node table: {examples_of(unknown)}"
-    )
-    columns = f"{option('id_column')}, {option('source_column')} and {option('target_column')}"
-    return f"{start}; it has {examples_of(ids)} instead; name the right columns with {columns}"
 
 
 def notice_unknown(unknown: pl.Series, ranked: bool | None, notices: list[str] | None) -> None:
@@ -358,7 +351,8 @@ def as_sides(
     known = (normalized_name(names[0]), normalized_name(names[1]))
     if not (known in TWO_KINDS if bipartite is None else bipartite):
         return Sides(ends)
-    types = (_without_ending(known[0]), _without_ending(known[1]))
+    ends_in = re.compile(f"({'|'.join(filter(None, ID_ENDINGS))})$")
+    types = (ends_in.sub("", known[0]), ends_in.sub("", known[1]))  # the user of user_id
     sources, targets = same_type(*ends)
     overlap = bool(sources.unique().is_in(targets.unique().implode()).any())
     if overlap:
@@ -369,8 +363,3 @@ def as_sides(
     prefixed = ", with ids written as type:id because they overlap" if overlap else ""
     notice(f"Read {types[0]!r} and {types[1]!r} as two kinds of nodes{prefixed}.", notices)
     return Sides((sources, targets), types, overlap)
-
-
-def _without_ending(name: str) -> str:
-    """Return what a column of ids is about: the user of ``user_id``."""
-    return next((name.removesuffix(ending) for ending in ID_ENDINGS[1:] if name.endswith(ending)), name)

@@ -92,20 +92,10 @@ def read_labels(
         For edges, ids are pairs (source, target), and tables have the columns ``source`` and ``target``. A label is yes
         or no, 1 or 0, true or false, anomalous or normal, or one of two words of any kind; blank, -1 and unsure mean
         unknown. Where a node occurs twice, the last label counts; an edge is anomalous if one of its rows is.
-    graph
-        The graph that the nodes and edges belong to.
     anomalous_value
         The label that means anomalous, or several, if that cannot be guessed; any other label then means normal.
-    notices
-        List that receives the notices; without it, they are logged.
     ignore
         Rows of a file to leave out, as in ``"outcome=pending"``; entries that name no column of it mean nothing.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing or is an attribute, there are labels of more than two kinds, or at least half of the
-        nodes or edges are not in the graph.
 
     Examples
     --------
@@ -509,7 +499,6 @@ def _are_nodes(column: Iterable[Any], graph: AttributedGraph) -> bool:
 
 
 def _are_labels(column: Iterable[Any], anomalous_value: object) -> bool:
-    """Return whether the values of a column can be read as labels."""
     try:
         return bool(meaning_of({label_word(value) for value in column}, anomalous_value))
     except ValueError:
@@ -517,7 +506,6 @@ def _are_labels(column: Iterable[Any], anomalous_value: object) -> bool:
 
 
 def _refuse_column(name: str, graph: AttributedGraph) -> None:
-    """Refuse the name of a column that the graph does not keep aside."""
     used = {each.partition("=")[0].removesuffix(SINCE_1970) for each in graph.attribute_names}
     if name in used or name in graph.edge_attribute_names:
         raise ValueError(

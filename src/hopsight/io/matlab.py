@@ -69,7 +69,6 @@ def read_mat(path: Path, *, directed: bool = False, notices: list[str] | None = 
 
 
 def _edge_fields(matrices: dict[str, Any], adjacency: Any, graph: AttributedGraph) -> dict[str, Any]:
-    """Return what edges have: the weights that the adjacency matrix holds, or what hopsight wrote."""
     weight, time, columns = (matrices.get(name) for name in ("EdgeWeight", "EdgeTime", "EdgeAttributes"))
     return {
         "edge_weight": edge_weights(adjacency, graph) if weight is None else weight.ravel(),

@@ -74,33 +74,12 @@ def encode(
     Numbers are kept, true and false become 1 and 0, a date becomes the number of days since 1970, and a text column
     becomes one 0/1 attribute per value, called ``column=value``. A column of equally long lists of numbers becomes
     one attribute per entry. Columns that look like ground truth or only identify rows, and those that cannot be
-    used, such as text with more than 50 different values, are left out with a notice.
+    used, such as text with more than 50 different values, are left out with a notice. The matrix is sparse (CSR) if it
+    is large and mostly zero.
 
-    Parameters
-    ----------
-    columns
-        Series of ``n_rows`` values each, consumed one at a time.
-    missing, category
-        As for :func:`hopsight.load`. Empty categories get a category of their own unless they are few; beyond 50 values
-        of a ``category``, the rarest ones share one.
-    types
-        The type of each node, if there are several: empty cells are filled with the mean of the node's own type.
-    ours
-        Whether hopsight wrote the table, so that numbers are attributes whatever their column is called.
-    filled
-        Receives the rows whose cells are filled, by the name of the attribute.
-
-    Returns
-    -------
-    matrix
-        (n_rows, n_attributes) array, or a CSR array if it is large and mostly zero.
-    names
-        None if no column is usable.
-
-    Raises
-    ------
-    ValueError
-        If a cell is empty (unless imputed), infinite, or text in a column of numbers.
+    ``columns`` have ``n_rows`` values each and are consumed one at a time. Empty cells are filled with the mean of the
+    node's own type, if there are several ``types``; ``filled`` receives their rows by the name of the attribute.
+    ``ours`` says that hopsight wrote the table, where numbers are attributes whatever their column is called.
 
     Examples
     --------
@@ -484,22 +463,19 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
         n_values = values.n_unique() if is_text else 0
         is_unique = is_text and not values.null_count() and n_values == len(values)
         is_name = is_called and n_values > MAX_CATEGORIES
-        if (is_unique or is_name) and not _are_values(values) and not _are_sentences(values):
+        if (is_unique or is_name) and not _are_values(values):
             notice(f"Used column {name!r} as the name of each node.", notices)
             return name
     return None
 
 
 def _are_values(words: pl.Series) -> bool:
-    """Return whether text holds dates or mostly numbers, as people write them, such as 55.5k: no two letters."""
+    """Return whether text holds sentences, dates or mostly numbers, as people write them, such as 55.5k."""
+    if float(words.str.strip_chars().str.count_matches(r"\s+").median() or 0) >= MOST_WORDS:  # type: ignore[arg-type]
+        return True
     n_named = int(words.str.contains(r"\p{L}{2}").sum())
     n_others = min(rules.text_numbers(words, kind).null_count() for kind in rules.WRITTEN)
     return min(n_named, n_others) < len(words) / 2 or is_time(words)
-
-
-def _are_sentences(words: pl.Series) -> bool:
-    """Return whether most texts are longer than a name."""
-    return float(words.str.strip_chars().str.count_matches(r"\s+").median() or 0) >= MOST_WORDS  # type: ignore[arg-type]
 
 
 def set_aside(column: pl.Series, rows: NDArray[np.int64]) -> Aside:

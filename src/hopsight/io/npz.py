@@ -208,7 +208,6 @@ def _edges(arrays: Arrays) -> NDArray[Any]:
 
 
 def _attributes(arrays: Arrays, packed: int) -> Any:
-    """Return the attribute matrix, dense or sparse as it was stored."""
     if "attributes" in arrays:
         attributes = arrays["attributes"]
         if attributes.ndim != 2:
@@ -227,7 +226,6 @@ def _attributes(arrays: Arrays, packed: int) -> Any:
 
 
 def _events(arrays: Arrays) -> Events | None:
-    """Return the events, or None if there are none."""
     if "event_source" not in arrays:
         return None
     columns = {column: arrays.get(f"event_{column}") for column in EVENT_COLUMNS}

@@ -149,7 +149,6 @@ def _graph(
 
 
 def _count(content: dict[Any, Any], edge_index: NDArray[Any]) -> int:
-    """Return the number of nodes of a Data without attributes."""
     given = content.get("num_nodes")
     count = given if isinstance(given, int) else int(edge_index.max(initial=-1)) + 1
     check_loaded(edge_index.nbytes, n_nodes=max(count, 0))
@@ -233,7 +232,6 @@ def from_hetero(
 
 
 def _width(store: Any, name: str) -> int:
-    """Return the number of columns of a tensor, 0 if there is none."""
     shape: tuple[int, ...] = getattr(getattr(store, name, None), "shape", ())
     return shape[1] if len(shape) == 2 else 0
 

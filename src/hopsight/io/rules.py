@@ -15,6 +15,7 @@ from hopsight.io.notices import notice
 from hopsight.io.vocabulary import (
     CASE,
     CURRENCIES,
+    DATED,
     EMPTY_NUMBERS,
     ISO_CURRENCIES,
     NUMBERED,
@@ -27,6 +28,7 @@ from hopsight.io.vocabulary import (
     currency_in,
     first_known,
     is_code_name,
+    is_money_name,
     is_row_id_name,
     is_status_name,
     normalized_name,
@@ -109,10 +111,29 @@ _GERMAN_DATE = rf"^\s*(\d{{1,2}})\.(\d{{1,2}})\.({_YEAR})"
 _SLASHED_DATE = rf"^\s*(\d{{1,2}})/(\d{{1,2}})/({_YEAR}|\d{{2}})"
 SLASHED = {"day-first dates": "dmy", "month-first dates": "mdy"}  # 31/12/2024 and 12/31/2024
 _TIME = r"([01]?\d|2[0-4]):([0-5]\d)(?::((?:[0-5]\d|60)(?:\.\d+)?))?\s*([AaPp]\.?\s?[Mm]\b\.?)?"
-_CLOCK = rf"(?:[T ,]+{_TIME})?\s*(?:Z|UTC|GMT|([+-])(\d{{2}}):?(\d{{2}}))?(?:\s*\([A-Za-z ]+\))?\s*$"
+_CLOCK = rf"(?:[T ,:]+{_TIME})?\s*(?:Z|UTC|GMT|([+-])(\d{{2}}):?(\d{{2}}))?(?:\s*\([A-Za-z ]+\))?\s*$"
 _NEW, _OLD = r"[0-3]\d", r"[4-9]\d"  # years 20.. and 19..: contracts end in the 2030s, few people were born before 1940
-_LAST_CENTURY = rf"^\s*\d{{1,2}}(?:/\d{{1,2}}/|\.\d\d\.|-[A-Za-z]{{3}}-)({_OLD})\b"
-_CLOCKS = {  # forms of times of day that are written in another way before they are read
+_LAST_CENTURY = rf"^\s*\d{{1,2}}(?:/\d{{1,2}}/|\.\d\d\.|[ -]\p{{L}}+\.?[ -])({_OLD})\b"
+_WEEKDAY = r"^\s*(?:\p{L}+,\s+|\p{L}{2,3}\.?\s+)?"
+_MONTH = r"(\p{L}{3,})\.?"
+_PLAIN = {  # how dates, such as 31-May-24 and May 31, 2024, and times of day are rewritten before they are read
+    rf"^\s*\p{{L}}+ {_MONTH} +(\d+) (\d\d:\d\d:\d\d)(?: [A-Z]{{3,4}})? (\d{{4}})$": "${2}.#${1}#.${4} ${3}",
+    rf"{_WEEKDAY}\[?(\d{{1,2}})(?:st|nd|rd|th|er|º)?[ ./-]*(?:de |of )?{_MONTH},?[ ./-]*(?:del? )?(\d{{4}}|\d\d)\b": (
+        "${1}.#${2}#.${3}"
+    ),
+    rf"{_WEEKDAY}{_MONTH}[ -]+(\d{{1,2}})(?:st|nd|rd|th)?,?[ -]+(\d{{4}})\b": "${2}.#${1}#.${3}",
+    rf"^\s*(\d{{4}})-{_MONTH}-(\d{{1,2}})\b": "${3}.#${2}#.${1}",
+    r"^\s*(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]\s*": "${1}-${2}-${3} ",
+    r"^\s*(\d{4})(\d\d)(\d\d)[T _](\d\d):?(\d\d)": "${1}-${2}-${3}T${4}:${5}",  # of ISO 8601
+    r"(T\d\d:\d\d)(\d\d)": "${1}:${2}",
+    r"^\s*(\d{4})\. ?(\d{1,2})\. ?(\d{1,2})\.?": "${1}-${2}-${3}",  # 2024.05.31 and 2024. 5. 31.
+    r"^\s*(\d{1,2})\. (\d{1,2})\. (\d{4})": "${1}.${2}.${3}",
+    r"^\s*(\d{1,2}\.\d{1,2}\.\d{4})(?:\.| ?г\.?)": "${1}",
+    rf"^\s*(\d\d\.\d\d|\d{{1,2}}\.#\p{{L}}+#)\.({_NEW})([ ,T:]|$)": "${1}.20${2}${3}",  # 31.05.24
+    rf"^\s*(\d\d\.\d\d|\d{{1,2}}\.#\p{{L}}+#)\.({_OLD})([ ,T:]|$)": "${1}.19${2}${3}",
+    r"^(\S*\d{4}),? \p{L}{1,3}\.? (\d{1,2}[.:hH]\d\d)": "${1} ${2}",  # 31.05.2024 um 17:30
+    r"^(\S*\d)[ T-]([012]\d)\.([0-5]\d)\.([0-5]\d)": "${1} ${2}:${3}:${4}",  # of DB2 and Oracle
+    r"^(\S*\d{4}) ([012]?\d)\.([0-5]\d)$": "${1} ${2}:${3}",
     r"(\d)\]$": "${1}",
     r"(\d{1,2})\s*[時时시]\s*(\d{1,2})\s*[分분]\s*(\d{1,2})\s*[秒초]": "${1}:${2}:${3}",
     r"(\d{1,2})\s*[時时시]\s*(\d{1,2})\s*[分분]": "${1}:${2}",
@@ -122,40 +143,24 @@ _CLOCKS = {  # forms of times of day that are written in another way before they
     r"(\d)\[\w+/\w+\]$": "${1}",  # +02:00[Europe/Berlin]
     r"(:\d\d(?:\.\d+)?\s*[+-]\d\d)$": "${1}:00",  # of PostgreSQL
 }
-_PLAIN = {  # the same of dates
-    r"^\s*(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]\s*": "${1}-${2}-${3} ",
-    r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)": "${1}-${2}-${3}T${4}:${5}:${6}",  # of ISO 8601
-    r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)": "${1}-${2}-${3}T${4}:${5}",
-    r"^\s*(\d{4})(\d\d)(\d\d)[ _](\d\d)(\d\d)(\d\d)\b": "${1}-${2}-${3}T${4}:${5}:${6}",
-    r"^\s*(\d{4})-(\d\d)-(\d\d)-(\d\d)\.(\d\d)\.(\d\d)": "${1}-${2}-${3}T${4}:${5}:${6}",  # of DB2
-    r"^\s*(\d{1,2}-[A-Za-z]{3}-\d{2,4}) (\d\d)\.(\d\d)\.(\d\d)": "${1} ${2}:${3}:${4}",  # of Oracle
-    r"^\s*\[?(\d{1,2})/?([A-Za-z]{3})/?(\d{4}):(\d\d:\d\d)": "${1} ${2} ${3} ${4}",  # of SAS and Apache
-    r"^\s*[A-Za-z]{3} ([A-Za-z]{3}) +(\d{1,2}) (\d\d:\d\d:\d\d)(?: [A-Z]{3,4})? (\d{4})\s*$": "${2} ${1} ${4} ${3}",
-    r"^\s*(\d{1,2})/([A-Za-z]{3,})/(\d{4})": "${1} ${2} ${3}",
-    r"^\s*(\d{4})\. ?(\d{1,2})\. ?(\d{1,2})\.?": "${1}-${2}-${3}",  # 2024.05.31 and 2024. 5. 31.
-    r"^\s*(\d{1,2})\. (\d{1,2})\. (\d{4})": "${1}.${2}.${3}",
-    r"^\s*(\d{1,2}\.\d{1,2}\.\d{4})(?:\.| ?г\.?)": "${1}",
-    rf"^\s*(\d\d\.\d\d)\.({_NEW})([ ,T]|$)": "${1}.20${2}${3}",  # 31.05.24
-    rf"^\s*(\d\d\.\d\d)\.({_OLD})([ ,T]|$)": "${1}.19${2}${3}",
-}
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_REST = "(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"  # of the name of a month
-_WEEKDAY = r"(?i)^\s*(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
-_ENGLISH = {  # 31 May 2024, 31-May-2024, 31-May-24 and May 31, 2024
-    rf"{_WEEKDAY}(\d{{1,2}})[ -]+({'|'.join(_MONTHS)}){_REST}\.?[ ,-]+(\d{{4}})": "${1}.#${2}#.${3}",
-    rf"(?i)^\s*(\d{{1,2}})-({'|'.join(_MONTHS)})-({_NEW})\b": "${1}.#${2}#.20${3}",
-    rf"(?i)^\s*(\d{{1,2}})-({'|'.join(_MONTHS)})-({_OLD})\b": "${1}.#${2}#.19${3}",
-    rf"{_WEEKDAY}({'|'.join(_MONTHS)}){_REST}\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})": "${2}.#${1}#.${3}",
-}
+_MONTHS = (  # how their names begin
+    "jan|jän|ene|gen|ian|led|sty|oca|янв|січ|ιαν", "feb|fév|fev|úno|lut|şub|фев|лют|φεβ",
+    "mar|mär|mrz|maa|mrt|már|bře|мар|бер|μαρ", "apr|avr|abr|ápr|dub|kwi|nis|апр|кві|απρ",
+    "may|mai|maj|mei|mag|máj|kvě|май|мая|тра|μαΐ|μάι", "jun|juin|giu|iun|jún|cze|čvn|červn|haz|июн|чер|ιουν",
+    "jul|juil|lug|iul|júl|lip|čvc|červenc|tem|июл|лип|ιουλ", "aug|aoû|aou|ago|srp|sie|ağu|авг|сер|αυγ",
+    "sep|set|sze|zář|wrz|eyl|сен|вер|σεπ", "oct|okt|out|ott|říj|paź|eki|окт|жов|οκτ", "nov|noi|lis|kas|ноя|лис|νοε",
+    "dec|déc|dez|dic|des|pro|gru|ara|дек|гру|δεκ",
+)  # fmt: skip
 _LIKE_CLOCKS = r"^\s*\d{1,2}\s*[:hH時时시]"
-_ANY_PLAIN = "|".join([*_CLOCKS, *_PLAIN])
-_ANY_DATE = "|".join([r"^\s*(?:\d{4}[-/.]|\d{1,2}\.)\d{1,2}[-/.]\d", *_PLAIN, *_ENGLISH])
+_ANY_PLAIN = "|".join(_PLAIN)
+_ANY_DATE = rf"^\s*(?:\d{{4}}[-/.]|\d{{1,2}}\.)\d{{1,2}}[-/.]\d|{_ANY_PLAIN}"
 _PHONE = r"^\+[\d ()/.-]{8,}$"  # +48 796 158 512
 _ANY_SLASHED = r"^\s*\d{1,2}[-/]\d{1,2}[-/]\d"
 COMPACT = (19000101, 21001231)  # dates as numbers, 20240531
 LEAST_DATES = 5  # different numbers that are dates, whatever their column is called
 UNIX = (3e8, 2.2e9)  # seconds from 1979 to 2039; 2401312359 is a day and a time
 UNITS = ((1e17, 1e9, "nanoseconds"), (1e14, 1e6, "microseconds"), (1e11, 1e3, "milliseconds"))
+SERIAL, EPOCH, SERIALS = (25_000, 75_000), 25_569, "days since 1900"  # of spreadsheets, from 1968 to 2105; 1970-01-01
 
 
 MOST_SUMS = 6  # currencies of which each has its sum in a message
@@ -211,23 +216,21 @@ def date_readings(words: pl.Series) -> dict[str, pl.Series]:
 
 
 def in_figures(words: pl.Series) -> pl.Series:
-    """Return dates with English names of months, of East Asia or without separators as others; other texts as they are.
+    """Return dates with names of months, of East Asia or without separators as others; other texts as they are.
 
     >>> import polars as pl
     >>> in_figures(pl.Series(["31 May 2024 17:30", "Mon, Jan 1, 2024", "Mayor", "2024年5月31日"])).to_list()
     ['31.05.2024 17:30', '1.01.2024', 'Mayor', '2024-5-31']
-    >>> in_figures(pl.Series(["20240531T173000Z", "2024-05-31 17:30:00+02"])).to_list()
-    ['2024-05-31T17:30:00Z', '2024-05-31 17:30:00+02:00']
+    >>> in_figures(pl.Series(["20240531T173000Z", "2024-05-31 17:30:00+02", "3 de março de 2024"])).to_list()
+    ['2024-05-31T17:30:00Z', '2024-05-31 17:30:00+02:00', '3.03.2024']
     """
-    if words.str.contains(_ANY_PLAIN).any():
-        for pattern, figures in {**_CLOCKS, **_PLAIN}.items():
-            words = words.str.replace(pattern, figures).str.strip_chars()
-    if not words.str.contains("|".join(_ENGLISH)).any():
+    if not words.str.contains(_ANY_PLAIN).any():
         return words
-    for pattern, figures in _ENGLISH.items():
-        words = words.str.replace(pattern, figures)
-    numbers = [f"{number + 1:02}" for number in range(12)]
-    return words.str.replace_many([f"#{month}#" for month in _MONTHS], numbers, ascii_case_insensitive=True)
+    for pattern, figures in _PLAIN.items():
+        words = words.str.replace(pattern, figures).str.strip_chars()
+    for number, name in enumerate(_MONTHS if words.str.contains(".#", literal=True).any() else (), 1):
+        words = words.str.replace(rf"(?i)#(?:{name})\p{{L}}*#", f"{number:02}")
+    return words
 
 
 def are_clocks(words: pl.Series) -> bool:
@@ -257,6 +260,7 @@ def number_unit(numbers: pl.Series) -> str | None:
     """Return what numeric times are if not seconds, judged by their size: dates such as 20240531, or a finer unit.
 
     A date may have an hour or a time behind it, as in 2024053117, 202405311730, 20240531173000 and 20240531173000123.
+    A column that is called like a date may hold the days that a spreadsheet counts, such as 45387.
 
     >>> import polars as pl
     >>> columns = [20240531173000, 20240531173005], [2024053117, 2024060123], [1.7e12, 1.8e12], [240531173000] * 2
@@ -274,6 +278,8 @@ def number_unit(numbers: pl.Series) -> str | None:
     )
     if is_date and bool((known == known.floor()).all()) and 2 * in_seconds(known, "dates").null_count() < len(known):
         return "dates"
+    if SERIAL[0] <= low and high < SERIAL[1] and DATED.search(numbers.name.lower()):
+        return SERIALS
     middle = float(known.median())  # type: ignore[arg-type]
     return next((name for least, factor, name in UNITS if middle > max(least, UNIX[0] * factor)), None)
 
@@ -318,6 +324,8 @@ def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:
         text = numbers.cast(pl.Int64, strict=False).cast(pl.String).str.replace(r"^(\d{4})(\d\d)(\d\d)$", "$1-$2-$3")
         text = text.str.replace(r"^(\d{8})(\d{6})(\d{3})$", "$1$2.$3").str.replace(r"^(\d{8})(\d\d)$", "${1}${2}00")
         return as_seconds(text.str.replace(r"^(\d{8})(\d{4}|\d{6})(\.\d+)?$", "${1}T$2$3").rename(numbers.name))
+    if unit == SERIALS:
+        return ((numbers.cast(pl.Float64) - EPOCH) * SECONDS_PER_DAY).round(1)
     factor = next((factor for _, factor, name in UNITS if name == unit), 1.0)
     return numbers.cast(pl.Float64) / factor
 
@@ -352,7 +360,7 @@ def date_pattern(column: pl.Series, order: str | None) -> str:
     if order is not None:
         mark = "-" if re.match(r"\d{1,2}-", first) else "/"
         return mark.join(f"%{part.upper() if part == 'y' else part}" for part in order)
-    if re.search("[A-Za-z]{3}", first.partition(":")[0]):
+    if re.search(r"[^\W\d_]{3}", first.partition(":")[0]):
         return "%d %b %Y"
     return "%d.%m.%Y" if re.match(r"\d+\.", first) else "%Y/%m/%d" if re.match(r"\d{4}/", first) else "%Y-%m-%d"
 
@@ -482,8 +490,8 @@ def plain_numbers(words: pl.Series) -> pl.Series:
     ['1,234.50', '-5,00', '-7', '-8', '12', '-3.5', '50']
     """
     return (
-        words.str.replace_all("\u2212", "-", literal=True)  # a minus sign
-        .str.replace(r"[.,][-–—]+$", "")  # 50.- in Switzerland
+        words.str.replace_all("[\u2212\u2013]", "-")  # a minus sign
+        .str.replace(r"[.,][-—]+$", "")  # 50.- in Switzerland
         .str.replace_all(_AROUND, "")
         .str.replace(_SIGNED_MONEY, "$1")
         .str.replace(rf"^\((?:{_MONEY})?\s*(.+?)\s*(?:{_MONEY})?\)$", "-$1")
@@ -618,7 +626,7 @@ MAX_CATEGORIES = 50
 LEAST_EMPTY, EMPTY_SHARE = 3, 0.05  # empty cells of a column that get an attribute
 MISSING = ("fill", "refuse", "mean")
 MISSING_CATEGORY, OTHER_CATEGORY = "(missing)", "(other)"
-BOOLEANS = {"true": 1.0, "false": 0.0}
+BOOLEANS, TRUE_OR_NOT = {"true": 1.0, "false": 0.0}, {"true": "1", "false": "0"}
 TextKind = Literal[
     "numbers", "booleans", "dates", "day-first dates", "month-first dates", "times of day", "point numbers",
     "comma numbers", "categories", "empty",
@@ -727,6 +735,13 @@ def _text_kind(column: pl.Series, notices: list[str] | None) -> TextKind:
     if n_wrong > MOST_WRONG * len(known):
         if pl.select(pl.any_horizontal(dates.values())).to_series().all():
             raise _in_different_forms(name, words, dates)
+        point, comma = written.values()
+        if is_money_name(name) and (point | comma).all():  # but not in one form
+            shown = " and ".join(shortened(words.filter(~other)[0]) for other in (comma, point))
+            raise ValueError(
+                f"column {name!r} has numbers in different forms ({shown}); write all of them with a decimal point, or "
+                f"pass {instead}"
+            )
         if n_wrong > len(known) * (0.1 if best in WRITTEN else 0.5):  # words with commas may look like numbers
             return "categories"
     elif best in WRITTEN:
@@ -782,19 +797,6 @@ def _point_or_thousands(column: pl.Series, numbers: pl.Series, notices: list[str
         read = f"read {shortened(pointed[0])} as {float(pointed[0]):g}"
         notice(f"Column {column.name!r}: {read}; if the point separates thousands, remove it.", notices)
     return "numbers"
-
-
-def check_one_form(column: pl.Series) -> None:
-    """Refuse text that holds numbers with a decimal comma and others with a point."""
-    words = filled(column)
-    plain = plain_numbers(words)
-    fits = [plain.str.contains(_pattern(mark)) for mark in WRITTEN.values()]
-    if len(words) and (fits[0] | fits[1]).all() and not any(each.all() for each in fits):
-        shown = " and ".join(shortened(words.filter(each & ~other)[0]) for each, other in (fits, fits[::-1]))
-        raise ValueError(
-            f"column {column.name!r} has numbers in different forms ({shown}); write all of them with a decimal "
-            f"point, or pass {_instead(column.name)}"
-        )
 
 
 def without_mark(column: pl.Series) -> tuple[pl.Series, str] | None:
@@ -946,7 +948,8 @@ def have_value(column: pl.Series, value: str) -> pl.Series:
     """Return which cells have the value of an entry such as ``status=cancelled``, in upper or lower case."""
     if column.dtype.is_numeric() and re.fullmatch(r"[+-]?\d+(\.\d*)?", value):
         return (column == float(value)).fill_null(False)
-    return column.cast(pl.String).str.strip_chars().fill_null("").str.to_lowercase() == value.lower()
+    words = column.cast(pl.String).str.strip_chars().fill_null("").str.to_lowercase().replace(TRUE_OR_NOT)
+    return words == TRUE_OR_NOT.get(value.lower(), value.lower())
 
 
 def notice_ignored(left_out: Mapping[str, int], notices: list[str] | None) -> None:

@@ -112,7 +112,6 @@ def _check_keys(table: Mapping[str, Any], known: Sequence[str], where: str) -> N
 
 
 def _check_values(table: Mapping[str, Any], where: str) -> None:
-    """Refuse a value of the wrong type."""
     for key, value in table.items():
         if key in LISTS:
             fits, kind = isinstance(value, list) and all(isinstance(each, str) for each in value), "a list of columns"

@@ -1,18 +1,7 @@
 """Where a table is, and how much a file may unpack to.
 
-A table is a file, several files, a table of a workbook or database, or a query of a connection:
-
-| source | means |
-|---|---|
-| ``payments.csv`` | a file |
-| ``payments/``, ``payments/*.parquet`` | Parquet, Arrow or text files with the same columns, read as one table |
-| ``book.xlsx?table=people``, ``bank.db?table=payments`` | a sheet, or a table of an SQLite or DuckDB file |
-| ``bank.db?query=SELECT …`` | the result of a query |
-| ``sqlite:///bank.db?table=…``, ``duckdb:///bank.duckdb?table=…`` | the same as an address |
-| ``postgresql://user@host/bank?table=payments`` (or ``query=``) | a table of a server |
-| ``people.csv?header=no&encoding=cp1251`` | how to read a text file |
-| ``cases.csv?column=outcome`` | which column of a file of cases has the labels |
-| ``(connection, "SELECT …")``, ``("postgresql://…", "SELECT …")`` | the result of a query |
+A table is a file, several files, a table of a workbook or database, or a query of a connection: docs/input.md lists how
+each is written. ``cases.csv?column=outcome`` also names the column of labels of a file of cases.
 """
 
 from __future__ import annotations
@@ -49,19 +38,13 @@ KINDS = {  # of tables that are not text
     "duckdb": (".duckdb", ".ddb"),
 }
 WORDS = {
-    "parquet": "a Parquet file",
-    "arrow": "an Arrow or Feather file",
-    "excel": "an Excel workbook",
-    "sqlite": "an SQLite file",
-    "duckdb": "a DuckDB file",
-}
+    "parquet": "a Parquet file", "arrow": "an Arrow or Feather file", "excel": "an Excel workbook",
+    "sqlite": "an SQLite file", "duckdb": "a DuckDB file",
+}  # fmt: skip
 EXTRAS = {"fastexcel": "excel", "duckdb": "sql"}  # that the packages of some kinds are in
-TABLE_SUFFIXES = (
-    *WRITTEN_SUFFIXES,
-    *(f"{kind}{packing}" for kind in TEXT_KINDS for packing in ("", *PACKINGS)),
-    ".zip",
-    *(suffix for suffixes in KINDS.values() for suffix in suffixes),
-)
+TEXT_SUFFIXES = tuple(f"{kind}{packing}" for kind in TEXT_KINDS for packing in ("", *PACKINGS))
+OTHER_SUFFIXES = tuple(suffix for suffixes in KINDS.values() for suffix in suffixes)
+TABLE_SUFFIXES = (*WRITTEN_SUFFIXES, *TEXT_SUFFIXES, ".zip", *OTHER_SUFFIXES)
 UNPACKED_FREE = 256 * 2**20  # bytes that every file may unpack to
 UNPACKED_RATIO = 200  # a larger result may be at most this many times the size of the file
 LOADED_RATIO = 800  # likewise for the graph in memory, where one byte may become a number of eight bytes
@@ -461,16 +444,11 @@ def _several(path: Path) -> tuple[str, tuple[Path, ...], tuple[str, ...]]:
 
 def _table_kind(file: Path, in_folder: bool) -> str:
     """Return how a table is read, "other" for one that may be anything else in a folder, and "" for other files."""
-    name, text = file.name.lower(), tuple(kind + packing for kind in TEXT_KINDS for packing in ("", *PACKINGS))
-    kind = kind_of(file) if not name.endswith(text) else "text" if name.endswith(_text(in_folder)) else "other"
-    is_table = name.endswith((*text, *(suffix for suffixes in KINDS.values() for suffix in suffixes)))
-    return kind if is_table and file.is_file() else ""
-
-
-def _text(is_folder: bool) -> tuple[str, ...]:
-    """Return the suffixes of text tables; in a folder, a ``.txt`` or ``.json`` file may be anything."""
-    kinds = (".csv", ".tsv", ".jsonl", ".ndjson") if is_folder else TEXT_KINDS
-    return tuple(f"{kind}{packing}" for kind in kinds for packing in ("", *PACKINGS))
+    name = file.name.lower()
+    sure = (".csv", ".tsv", ".jsonl", ".ndjson") if in_folder else TEXT_KINDS
+    is_sure = name.endswith(tuple(suffix for suffix in TEXT_SUFFIXES if suffix.startswith(sure)))
+    kind = kind_of(file) if is_sure or not name.endswith(TEXT_SUFFIXES) else "other"
+    return kind if name.endswith((*TEXT_SUFFIXES, *OTHER_SUFFIXES)) and file.is_file() else ""
 
 
 def _hidden(name: str) -> bool:

@@ -181,7 +181,10 @@ def read_tables(
         currency=currency, header=header,
     )  # fmt: skip
     if nodes is None:
-        _check_without_nodes(of_nodes)
+        for key in ("label", "id", "type", "name"):
+            if getattr(of_nodes, key) is not None:
+                none = f"names a column of the node table, and there is none; pass {option('nodes')}, or leave it out"
+                raise Refusal(_option("", key), none)
     joins = None if nodes is None else cache(partial(_known_ids, of_nodes))
     rows = Rows.read(of_edges, notices, learn_from=learn_from, joins=joins)
     sides = ids.as_sides(rows.ends, rows.names, bipartite, notices)
@@ -732,14 +735,6 @@ def _known_ids(given: NodeTable) -> pl.Series:
         return ids.forms_of(table.read([name], text=[name])[name], table.typed)
 
 
-def notice_unused(names: Sequence[str], notices: list[str] | None) -> None:
-    """Give notice of columns of an edge list that are not used."""
-    if names:
-        listed = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
-        columns = "column" if len(names) == 1 else "columns"
-        notice(f"Left out the {columns} {listed} of the edge list: edges have no attributes.", notices)
-
-
 def _option(where: str, key: str) -> str:
     """Return the parameter that names a column: of :func:`hopsight.load`, or of a table in a description."""
     if where:
@@ -809,14 +804,6 @@ def _without_copies(rows: pl.DataFrame, others: Sequence[str], notices: list[str
     return kept
 
 
-def _check_without_nodes(given: NodeTable) -> None:
-    """Refuse options that name columns of the node table where there is none."""
-    for key in ("label", "id", "type", "name"):
-        if getattr(given, key) is not None:
-            none = f"names a column of the node table, and there is none; pass {option('nodes')}, or leave it out"
-            raise Refusal(_option("", key), none)
-
-
 def find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | None) -> str:
     """Return the column with the node ids: the one called so, unless few ids of the edges are in it and more elsewhere.
 
@@ -839,7 +826,6 @@ def find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | N
 
 
 def _values(node_ids: pl.Series) -> Any:
-    """Return numbers as an array, and text as a list."""
     return node_ids.to_numpy() if node_ids.dtype == pl.Int64 else node_ids.to_list()
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from hopsight.checks import plural, shortened
-from hopsight.io.notices import notice
+from hopsight.io.nodes import distinct
+from hopsight.io.notices import notice, notice_renamed
 from hopsight.io.sources import TABLE_SUFFIXES, ZLIB, Address, check_filled, check_loaded, kind_of, reading, unpacked
 from hopsight.system.cells import unguarded_names
 from hopsight.system.lazy_polars import pl
@@ -33,6 +34,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
 )  # fmt: skip
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")
+_FORMULA = re.compile(r'^="(.*)"$')
 _NUMBERS = re.compile(r"[\d\s]+")
 _QUOTED_LATE = re.compile(rb'(?m)(^|[,;|\t]) +(?=")')  # a, "b": the quotes belong to the cell all the same
 _ESCAPED = re.compile(r'\\"(?![,;|\t\r\n]|$)')  # "say \"hi\"", as MySQL writes, and no folder as in "C:\"
@@ -61,6 +63,7 @@ class TextTable:
     content: bytes | None = None  # the table in UTF-8, if it is not the file itself
     guarded: bool = False  # whether hopsight put a ' before texts that spreadsheets take for formulas
     first_rows: Sequence[Sequence[str]] = ()  # cells of the first rows, without the header
+    formulas: bool = False  # whether cells are written as ="0042", so that a spreadsheet keeps them
     padded: bool = False  # whether spaces around cells mean nothing, as in "ann, bo, 7"
     of_folders: Mapping[str, str] = field(default_factory=dict)  # columns that folders such as year=2024 name
     encoding: str = "utf-8"  # of the file
@@ -86,6 +89,8 @@ class TextTable:
         rows = rows.with_columns(pl.lit(value).alias(name) for name, value in self.of_folders.items()).select(columns)
         if self.guarded:
             rows = rows.with_columns(pl.col(pl.String).str.strip_prefix("'"))
+        if self.formulas:
+            rows = rows.with_columns(pl.col(pl.String).str.replace(_FORMULA.pattern, "${1}"))
         if self.padded:
             rows = rows.with_columns(pl.col(pl.String).str.strip_chars().replace("", None))
         own = [name for name in columns if name not in self.of_folders]
@@ -138,13 +143,14 @@ def open_text(
         raise ValueError("it is a web page, not a table; download the file itself")
     separator, n_before = _layout(lines, path)
     if n_before:
-        content = _below(path.read_bytes() if content is None else content, whole.index(lines[n_before]))
+        n_lines = whole.index(lines[n_before])
+        content = (path.read_bytes() if content is None else content).split(b"\n", n_lines)[n_lines]
         n_above = 0
         above, lines = lines[:n_before], lines[n_before:]
         names_above, rows_below = _rows(above[-1:], separator)[0], _rows(lines, separator)
         if len(names_above) > 1 and all(len(row) == len(names_above) + 1 for row in rows_below):
-            ends_empty, numbered = _end_empty(rows_below), _are_numbered(rows_below)
-            if ends_empty or numbered:
+            ends_empty = all(not row[-1].strip() for row in rows_below)
+            if ends_empty or all(row[0] == str(number) for number, row in enumerate(rows_below, 1)):  # as R writes them
                 first = above.pop().rstrip("\r\n")
                 lines.insert(0, f"{first}{separator}\n" if ends_empty else f"row{separator}{first}\n")
                 content = lines[0].encode() + content
@@ -157,7 +163,8 @@ def open_text(
         lines = [_QUOTED_LATE.sub(rb"\1", line.encode()).decode() for line in lines]
         rows = _rows(lines, separator)
     if separator == " ":
-        content = _single_spaces(path if content is None else content)
+        content = path.read_bytes() if content is None else content
+        content = content if b'"' in content else _PADDING.sub(b"", _SPACES.sub(b" ", content))  # quoted cells stay
     if content is not None:
         n_rows = content.count(b"\n")
         check_loaded(path.stat().st_size, n_nodes=n_rows, n_numbers=n_rows + content.count(separator.encode()))
@@ -170,13 +177,19 @@ def open_text(
         rows[0] = [cell.strip() for cell in rows[0]]
     names = tuple(rows[0]) if named else in_remark or tuple(f"column{number + 1}" for number in range(len(rows[0])))
     if not named and header is None:
-        notice(f"{path.name} has no header; its columns are called {_listed(names)}.", notices)
+        shown = ", ".join([*names[:4], *(["…"] if len(names) > 4 else [])])
+        notice(f"{path.name} has no header; its columns are called {shown}.", notices)
     check_filled(path, content, b"\n", len(names))
+    names, written = tuple(distinct(names)), names
+    notice_renamed(path, written, names, notices)
     own = unguarded_names(names) if named else None
     rows = [row for row in rows[named:] if len(row) == len(names)]
+    formulas = any(_FORMULA.match(cell) for row in rows for cell in row)
+    rows = [[_FORMULA.sub(r"\1", cell) for cell in row] for row in rows] if formulas else rows
     return TextTable(
-        path, own or names, separator, named, comment, n_above, content, own is not None, rows, padded, encoding=found
-    )
+        path, own or names, separator, named, comment, n_above, content, own is not None, rows, formulas, padded,
+        encoding=found,
+    )  # fmt: skip
 
 
 def _remarks(lines: Sequence[str]) -> tuple[int, list[str], str | None]:
@@ -406,26 +419,7 @@ def _are_padded(lines: list[str], rows: list[list[str]]) -> bool:
     return any(all(cell != cell.strip(" ") for cell in column) for column in columns)
 
 
-def _end_empty(rows: list[list[str]]) -> bool:
-    """Return whether the last cell of all rows is empty."""
-    return all(not row[-1].strip() for row in rows)
-
-
-def _are_numbered(rows: list[list[str]]) -> bool:
-    """Return whether rows begin with their numbers, as R writes them, without a name above them."""
-    return [row[0] for row in rows] == [str(number + 1) for number in range(len(rows))]
-
-
-def _below(content: bytes, n_lines: int) -> bytes:
-    """Return what is below some lines."""
-    start = 0
-    for _ in range(n_lines):
-        start = content.index(b"\n", start) + 1
-    return content[start:]
-
-
 def _rows(lines: list[str], separator: str) -> list[list[str]]:
-    """Return the cells of the first rows."""
     if separator == " " and not any('"' in line for line in lines[:200]):
         return [line.split() for line in lines[:200]]
     rows: list[list[str]] = []
@@ -440,12 +434,6 @@ def _rows(lines: list[str], separator: str) -> list[list[str]]:
     return rows
 
 
-def _single_spaces(source: Path | bytes) -> bytes:
-    """Return a table separated by runs of spaces with one space between cells; quoted cells stay as they are."""
-    content = source if isinstance(source, bytes) else source.read_bytes()
-    return content if b'"' in content else _PADDING.sub(b"", _SPACES.sub(b" ", content))
-
-
 def _remark_names(remarks: list[str], separator: str, count: int) -> tuple[str, ...] | None:
     """Return the names in the last comment before the data, as SNAP writes them; None if it has none."""
     named = [remark[1:].strip() for remark in remarks]
@@ -454,10 +442,6 @@ def _remark_names(remarks: list[str], separator: str, count: int) -> tuple[str, 
     words = last.split(separator) if last and separator != " " else []
     names = tuple(word.strip() for word in words)
     return names if len(names) == count == len(set(names)) and all(names) else None
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:

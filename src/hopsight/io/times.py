@@ -150,7 +150,7 @@ def notice_clock(date: str, clock: str, n_lacking: int, notices: list[str] | Non
 def _are_days(days: pl.Series) -> bool:
     """Return whether dates have no time of day, or midnight in every row."""
     if days.dtype.is_numeric():
-        return number_unit(days) == "dates" and bool(days.median() <= rules.COMPACT[1])  # type: ignore[operator]
+        return number_unit(days) in ("dates", rules.SERIALS) and bool(days.median() <= rules.COMPACT[1])  # type: ignore[operator]
     if isinstance(days.dtype, pl.Datetime):
         return bool((days.dt.time() == time()).all())
     return days.dtype == pl.Date or (
@@ -162,12 +162,8 @@ def _are_times_of_day(column: pl.Series) -> bool:
     """Return whether values are times of day, also behind a placeholder for a day, or as long since midnight."""
     if column.dtype == pl.Duration:
         return CLOCK.search(column.name.lower()) is not None and bool((column < timedelta(days=1)).all())
-    return (
-        column.dtype == pl.Time
-        or are_clocks(column)
-        or _are_compact_clocks(column)
-        or _without_placeholder(column) is not None
-    )
+    forms = (_compact_clocks, _without_placeholder)
+    return column.dtype == pl.Time or are_clocks(column) or any(form(column) is not None for form in forms)
 
 
 def _without_placeholder(column: pl.Series) -> pl.Series | None:
@@ -186,25 +182,25 @@ def _without_placeholder(column: pl.Series) -> pl.Series | None:
     return column.str.replace(_PLACEHOLDER, "")
 
 
-def _are_compact_clocks(column: pl.Series) -> bool:
-    """Return whether a column is called like a time of day and holds hours, minutes and seconds as 72300 or 072300."""
+def _compact_clocks(column: pl.Series) -> pl.Series | None:
+    """Return seconds since midnight of a column called like a time of day that holds 72300 or 072300; else None."""
     if not CLOCK.search(column.name.lower()) or not (column.dtype.is_integer() or column.dtype == pl.String):
-        return False
+        return None
     numbers = column.cast(pl.String).str.strip_chars().cast(pl.Int64, strict=False)
     if numbers.null_count() > column.null_count() or not numbers.count():
-        return False
-    parts = (numbers // 10_000, numbers // 100 % 100, numbers % 100)
-    fits = [bool(part.is_between(0, most).all()) for part, most in zip(parts, (23, 59, 59), strict=True)]
-    return all(fits) and int(numbers.max()) > 9_999  # type: ignore[arg-type]
+        return None
+    hours, minutes, seconds = numbers // 10_000, numbers // 100 % 100, numbers % 100
+    fits = hours.is_between(0, 23) & minutes.is_between(0, 59) & seconds.is_between(0, 59)
+    is_one = fits.all() and int(numbers.max()) > 9_999  # type: ignore[arg-type]
+    return (hours * 3600.0 + minutes * 60.0 + seconds).rename(column.name) if is_one else None
 
 
 def seconds_of_day(column: pl.Series, notices: list[str] | None) -> pl.Series:
     """Return seconds since midnight, null where a cell is empty."""
     placed = _without_placeholder(column)
     column = column if placed is None else placed
-    if _are_compact_clocks(column):
-        numbers = column.cast(pl.String).str.strip_chars().cast(pl.Int64, strict=False)
-        return (numbers // 10_000 * 3600.0 + numbers // 100 % 100 * 60.0 + numbers % 100).rename(column.name)
+    if (compact := _compact_clocks(column)) is not None:
+        return compact
     if column.dtype != pl.String:
         return rules.as_seconds(column)
     rules.text_kind(column, notices)

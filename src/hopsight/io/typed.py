@@ -397,13 +397,11 @@ def _notice_across(graph: AttributedGraph, kind: str, part: _Shared, notices: li
 
 
 def _within(column: Aside, rows: IntArray) -> Aside:
-    """Return a column for some nodes, which are in order."""
     mine = np.isin(np.atleast_2d(column.rows), rows).all(axis=0)
     return replace(column, rows=np.searchsorted(rows, column.rows[..., mine]), codes=column.codes[mine])
 
 
 def _events_within(graph: AttributedGraph, rows: IntArray) -> Events | None:
-    """Return the events between some nodes."""
     if graph.events is None:
         return None
     place = np.full(graph.n_nodes, -1, dtype=np.int64)
@@ -576,7 +574,6 @@ def _pairs(links: Any, degree: IntArray) -> IntArray:
 
 
 def _components(block: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the first principal components of standardized columns."""
     scaled = (block - block.mean(axis=0)) / block.std(axis=0)
     _, axes = np.linalg.eigh(scaled.T @ scaled)
     return np.asarray(scaled @ axes[:, ::-1][:, :COMPONENTS])

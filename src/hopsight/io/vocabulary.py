@@ -32,13 +32,13 @@ MAYBE_NAMES = ("label", "status")  # of a column of labels, unless another one c
 TRUTH_NAMES = {"label", "labels", "y", "gnd", "truth", "ground_truth", "class", "isfraud", "is_sar", "is_bot"}
 TRUTH = re.compile(
     r"(is_)?(flagged_)?(fraud|fraudulent|anomaly|anomalous|outlier|attack|laundering|money_laundering|suspicious|"
-    r"phishing|scam|malicious|malware|spam|illicit)(_(type|category|cat|flag|label))?"
+    r"phishing|scam|malicious|malware|spam|illicit|flagged|mule|sar|legit|legitimate|genuine)(_(type|category|cat|flag|label))?"
 )
 CASE = re.compile(
     r"(is_)?confirmed|((is|known|confirmed|past|prior)_)+case|case_(outcome|result|verdict)|verdict|bestätigter_fall"
 )
 SUSPICION = re.compile(  # stems in common languages; the words for yes and no are in as many
-    "fraud|frode|betrug|bedrog|oszust|estaf|suspe|sospe|sospet|verd[aä]cht|scam|laundering|мошен|欺诈|詐欺|사기"
+    "fraud|frode|betrug|bedrog|bedräg|oszust|dolandır|estaf|suspe|sospe|sospet|verd[aä]cht|scam|laundering|мошен|欺诈|詐欺|사기"
 )
 
 # Columns that are recognized by a word of their name.
@@ -54,59 +54,49 @@ CODE_WORDS = {
 }  # fmt: skip
 MONEY = {
     "amount", "amt", "value", "price", "total", "sum", "betrag", "summe", "wert", "importe", "importo", "montant",
-    "monto", "valor", "valeur", "bedrag", "belopp", "beløb", "kwota", "tutar", "umsatz", "gross", "brutto",
-    "suma", "summa", "znesek", "upphæð", "مبلغ",
+    "monto", "valor", "valeur", "preis", "prix", "precio", "prezzo", "preço", "prijs", "pris", "cena", "somme",
+    "totale", "montante", "wartość", "bedrag", "belopp", "beløb", "kwota", "tutar", "umsatz", "gross", "brutto", "suma",
+    "summa", "znesek", "upphæð", "مبلغ",
     "částka", "összeg", "beløp", "määrä", "sumă", "iznos", "jumlah", "tiền", "dmbtr", "сумма", "сума", "ποσό", "סכום",
     "المبلغ", "จำนวนเงิน", "राशि", "金额", "金額", "금액",
 }  # fmt: skip
 SECONDARY = re.compile(  # an amount beside the one that was paid, and a price that is paid several times
-    r"(^|_)(fees?|tax(es)?|vat|charges?|discount|original|balance|tip|unit|net|gas|iva|btw|ht)(_|$)|price|preis|prix"
+    r"(^|_)(fees?|tax(es)?|vat|charges?|freight|shipping|discount|original|balance|tip|unit|net|gas|iva|btw|ht)(_|$)|price|preis|prix"
     r"|precio|prezzo|preço|commissi|provision|gebühr|steuer|ursprung|rabatt|frais|taxe|comisi|impuest|tarifa|taxa|impost"
     r"|kosten|prowiz|podat|комисси|налог|цена|手数料|税|単価|手续费"
 )
 CURRENCY_WORDS = {
-    "currency",
-    "symbol",
-    "coin",
-    "měna",
-    "pénznem",
-    "ccy",
-    "währung",
-    "waehrung",
-    "devise",
-    "moneda",
-    "valuta",
-    "币种",
+    "currency", "symbol", "coin", "měna", "pénznem", "ccy", "währung", "waehrung", "devise", "moneda", "valuta", "币种",
     "通貨",
-}
+}  # fmt: skip
 MEASURES = {  # of events, that nobody passes on
     "bytes", "octets", "packets", "pkts", "kb", "mb", "gb", "size", "length", "duration", "seconds", "minutes", "count",
     "calls", "messages", "distance", "quantity", "qty", "volume", "dauer", "größe", "durée", "taille", "duración",
 }  # fmt: skip
 AMOUNTS = {  # and other measures and properties of an event
-    *MONEY, *CURRENCY_WORDS, "quantity", "qty", "fee", "balance", "weight", "score", "rating", "count", "duration",
-    "type", "status", "year", "month", "hour", "saldo",
+    *MONEY, *CURRENCY_WORDS, *MEASURES, "fee", "balance", "weight", "score", "rating", "type", "status", "year",
+    "month", "hour", "saldo",
 }  # fmt: skip
 COUNTED = {  # what else a value or a total may be of, and what a class of amounts is called
     "date", "dt", "datum", "fecha", "data", "time", "items", "item", "units", "pieces", "pcs", "products", "hours",
-    "days", "kg", "volume", "orders", "transactions", "class", "group", "rank", "level", "band", "bucket",
+    "days", "kg", "orders", "transactions", "class", "group", "rank", "level", "band", "bucket",
     "category", "id", "code", "no", "number", "flag", "share", "percent", "pct", "rate", "ratio",
-}  # fmt: skip
-SIDES = {  # of an account: amounts in two columns
-    "debit", "credit", "soll", "haben", "débit", "crédit", "débito", "crédito", "debito", "credito", "withdrawal",
-    "withdrawals", "withdrawn", "deposit", "deposits", "in", "out",
 }  # fmt: skip
 LATER = re.compile(
     "open|birth|dob|due|expir|valid|since|regist|joined|created|updat|modif|ingest|import|matur|settle|valut|login|kyc"
-    r"|statement|invoice|ship|mandate|value[ _-]?da?te?|refund|chargeback|extract|report|snapshot|etl|archiv|load"
-    "|cutoff|as_?of|eröffn|fällig|geburt|naiss|nasc|nacim|venc|échéan|scaden|förfall|forfall|vervald|splatn|wymag"
+    r"|statement|invoice|ship|deliver|mandate|value[ _-]?da?te?|valeur|valor|wertst|loss|vade|^termin|refund"
+    "|chargeback|extract|report|snapshot|etl|archiv|load|cutoff|as_?of|eröffn|fällig|geburt|naiss|nasc|nacim|venc"
+    "|échéan|scaden|förfall|forfall|vervald|splatn|wymag"
 )
 TIMELY = re.compile(  # UNIX times, or numbers without a name
-    r"^column\d+$|time|date|stamp|_at(_|$)|zeit|hora|heure|horodat|tijd|godzina|время|时间|時刻|시간"
+    r"^column\d+$|time|date|datum|fecha|tag$|tarih|^data$|stamp|_at(_|$)|zeit|hora|heure|horodat|tijd|godzina|время|时间|時刻|시간"
     r"|(^|_)(created|updated|booked|posted|executed|opened|utc)(_|$)"
     r"|(^|_)(ts|epoch|start|started|begin|began|beginn|first|last|end|ended|ende|seen|when)(_|$)"
 )
-CLOCK = re.compile("time|clock|hour|zeit|heure|hora|ora$|tijd|godzina|время|时间|時刻|시간")  # of a time of day
+DATED = re.compile("date|datum|fecha|tag$|tarih|^data$")  # of a day
+CLOCK = re.compile(
+    "time|clock|hour|zeit|heure|hora|ora$|tijd|tid$|saat|godzina|время|时间|時刻|시간"
+)  # of a time of day
 LASTING = re.compile(  # of how long it took
     "duration|elapsed|length|talk|process|respon|wait|hold|handl|latency|delay|(^|_)(dur|ring|setup)(_|$)"
     "|dauer|durée|duración|durata|длительность|时长"
@@ -116,8 +106,7 @@ _NUMBERED = re.compile(  # numbers of rows
 )
 _EVENTS = (
     r"(booking|transaction|trans|tran|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|document"
-    r"|reference|ref"
-    r"|receipt|voucher|beleg|buchungs?|rechnungs?|transaktions?|vorgangs?|auftrags?|zahlungs?"
+    r"|reference|ref|receipt|voucher|beleg|buchungs?|rechnungs?|transaktions?|vorgangs?|auftrags?|zahlungs?"
     r"|pedido|factura|facture|fattura|fatura|commande|orden|ordine"
     r"|operazione|operaci[oó]n|opera[cç][aã]o|op[eé]ration|operacji|transacci[oó]n|transa[cç][aã]o|pi[eè]ce)"
 )
@@ -152,10 +141,9 @@ END_WORDS = (  # words by which two names differ
     ("debitor", "kreditor"), ("donneur", "bénéficiaire"), ("van", "naar"), ("frå", "til"), ("platitelj", "primatelj"),
     ("наредител", "получател"), ("支払人", "受取人"), ("송금인", "수취인"), ("αποστολέα", "παραλήπτη"),
     ("שולח", "מקבל"), ("प्रेषक", "प्राप्तकर्ता"), ("ผู้ส่ง", "ผู้รับ"), ("người_gửi", "người_nhận"),
-    ("từ", "đến"),
-    ("émetteur", "bénéficiaire"), ("ordre", "bénéficiaire"), ("cargo", "abono"), ("fra", "til"), ("från", "till"),
-    ("nadawcy", "odbiorcy"), ("zleceniodawcy", "odbiorcy"), ("платник", "отримувач"), ("送金者", "受取人"),
-    ("المرسل", "المستلم"), ("发送", "接收"), ("출금", "입금"),
+    ("từ", "đến"), ("émetteur", "bénéficiaire"), ("ordre", "bénéficiaire"), ("cargo", "abono"), ("fra", "til"),
+    ("från", "till"), ("nadawcy", "odbiorcy"), ("zleceniodawcy", "odbiorcy"), ("платник", "отримувач"),
+    ("送金者", "受取人"), ("المرسل", "المستلم"), ("发送", "接收"), ("출금", "입금"),
     ("送金元", "送金先"), ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
 )  # fmt: skip
 _SIDE = {word: side for pair in END_WORDS for word, side in zip(pair, ("from", "to"), strict=True)}
@@ -171,7 +159,7 @@ NO_ENDS = {  # words of a property of an end
 }  # fmt: skip
 ID_WORDS = {
     "id", "account", "iban", "address", "ip", "h", "host", "number", "acct", "user", "node", "konto", "compte",
-    "cuenta", "conta", "conto", "rekening", "cpf", "cnpj", "счет", "счёт", "инн", "hesap", "账号", "口座",
+    "cuenta", "conta", "conto", "rekening", "rachunek", "cpf", "cnpj", "счет", "счёт", "инн", "hesap", "账号", "口座",
 }  # fmt: skip
 _ACTORS = (
     "user", "customer", "client", "buyer", "reviewer", "author", "account", "card", "patient", "person", "actor",
@@ -200,8 +188,9 @@ _END_NAMES = (  # whole names without such words
 # What cells say.
 NO_IDS = ("", "-", "--", "nan", "null", "none", "n/a", "#n/a", "(null)", "\\n")  # where there is no id
 EMPTY_NUMBERS = (  # what people and programs write into an empty number cell
-    "", "na", "n/a", "n.a.", "#n/a", "nan", "null", "(null)", "none", "-", "--", "\\n", "?", "unknown", "missing",
-    "unbekannt", "k.a.", "k. a.", "#nv", "n.c.", "n/c", "n.d.", "n/d", "s/d", "s.d.", "b.d.", "н/д",
+    "", "na", "n/a", "n.a.", "#n/a", "nan", "null", "(null)", "none", "-", "--", "—", "–", ".", "\\n", "?", "unknown",
+    "missing", "(blank)", "unbekannt", "k.a.", "k. a.", "#nv", "n.c.", "n/c", "n.d.", "n/d", "s/d", "s.d.", "b.d.",
+    "н/д", "0000-00-00", "0000-00-00 00:00:00",
 )  # fmt: skip
 UNLABELED = (*EMPTY_NUMBERS, "unlabeled", "unlabelled")  # words for a node without ground truth
 TOTALS = {
@@ -382,8 +371,7 @@ def is_event_name(name: str) -> bool:
     >>> [is_event_name(name) for name in ("Booking ID", "Trans-Nr.", "id_pedido", "Date", "account_id", "shop")]
     [True, True, True, True, False, False]
     """
-    known = normalized_name(name)
-    return _EVENT.fullmatch(known) is not None
+    return _EVENT.fullmatch(normalized_name(name)) is not None
 
 
 def is_status_name(name: str) -> bool:
@@ -423,7 +411,8 @@ def find_end_names(names: Sequence[str]) -> list[tuple[str, str]]:
         for first, second in END_WORDS:
             other = _other(words, first, second, known)
             rest = [word for word in words if word != first]
-            if other is not None and other != name and not any(map(_is_property, rest)):
+            is_property = any(word in NO_ENDS or word.endswith(("balance", "amount")) for word in rest)
+            if other is not None and other != name and not is_property:
                 found.append((not ID_WORDS.intersection(rest), len(found), name, other))
     return [*whole, *(each[2:] for each in sorted(found)), *kinds]
 
@@ -444,10 +433,6 @@ def _side(name: str, other: str) -> str | None:
     found = {_SIDE[word] for word in words if word in _SIDE}
     found = found or {side for part, side in _SIDE.items() if len(part) > 6 and any(part in word for word in words)}
     return found.pop() if len(found) == 1 else None
-
-
-def _is_property(word: str) -> bool:
-    return word in NO_ENDS or word.endswith(("balance", "amount"))
 
 
 def _other(words: list[str], first: str, second: str, known: Mapping[str, str]) -> str | None:
@@ -493,7 +478,7 @@ def is_money_name(name: str) -> bool:
         words = words[: words.index("in")]
     if not words or (any(map(currency_in, inside)) and AMOUNTS.isdisjoint(words)):
         return bool(words)
-    if words[-1] in MONEY or words[-1].endswith("betrag"):  # German writes words together
+    if words[-1] in MONEY or words[-1].endswith(("betrag", "preis", "bedrag")):  # German writes words together
         return True
     return words[0] in MONEY and (AMOUNTS | COUNTED).isdisjoint(words[1:])
 
@@ -501,11 +486,6 @@ def is_money_name(name: str) -> bool:
 def is_secondary_name(name: str) -> bool:
     """Return whether amounts are those of a fee or the like."""
     return SECONDARY.search("_".join(words_of(name))) is not None
-
-
-def is_measure_name(name: str) -> bool:
-    """Return whether a column is called like a measure of events that nobody passes on."""
-    return not MEASURES.isdisjoint(words_of(name))
 
 
 def date_parts(names: Sequence[str]) -> list[str]:
@@ -529,17 +509,6 @@ def ways(values: Sequence[str]) -> tuple[list[str], list[str]]:
     found = {value: (REACHED & each - shared, LEFT & each - shared) for value, each in words.items()}
     reached = [value for value, (came, went) in found.items() if came and not went]
     return reached, [value for value, (came, went) in found.items() if went and not came]
-
-
-def is_side_name(name: str) -> bool:
-    """Return whether a column is called like the amounts that left or reached an account.
-
-    >>> [is_side_name(name) for name in ("Paid Out", "Value_IN(ETH)", "Debit", "Amount in EUR", "Debit count")]
-    [True, True, True, False, False]
-    """
-    words = words_of(name)
-    said = {*words} - {"in", "out"} | {words_of(name.partition("(")[0])[-1]}  # "in" and "out" at the end only
-    return not SIDES.isdisjoint(said) and not is_measure_name(name)
 
 
 def is_year_name(name: str) -> bool:

@@ -29,7 +29,7 @@ from hopsight.io.nodes import (
     plan_column,
 )
 from hopsight.io.notices import notice
-from hopsight.io.tables import find_id, notice_unused
+from hopsight.io.tables import find_id
 from hopsight.io.vocabulary import NO_IDS
 from hopsight.spark.blocks import id_type, lists_of, with_row_numbers
 
@@ -96,7 +96,10 @@ def read_inputs(
     """
     with errors_about("edges"):
         source, target = find_ends(edges.columns, source_column, target_column)
-        notice_unused([name for name in edges.columns if name not in (source, target)], notices)
+        if unused := [repr(name) for name in edges.columns if name not in (source, target)]:
+            noun = "column" if len(unused) == 1 else "columns"
+            shown = ", ".join([*unused[:5], *(["…"] if len(unused) > 5 else [])])
+            notice(f"Left out the {noun} {shown} of the edge list: edges have no attributes.", notices)
         edges = with_row_numbers(edges.select(_id(edges, source, "source"), _id(edges, target, "target")))
         edges, are_integers = _with_ids(edges, ("source", "target"), typed, "it has a header but no edges", notices)
     with errors_about("nodes"):
