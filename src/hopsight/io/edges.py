@@ -91,7 +91,9 @@ class EdgeColumns:
         empty = [each for each in (weight, time, *others) if each is not None and each.null_count()]
         if empty:
             shown = ", ".join(f"{each.null_count():,} in {each.name!r}" for each in empty)
-            notice(f"Empty cells of the edge list count in no sum, mean or span of time: {shown}.", notices)
+            notice(
+                f"Empty cells of the edge list count in no sum, mean or span of time: {shown}.", notices, detail=True
+            )
         return {
             "edge_weight": None if weight is None else weight.fill_null(0.0).to_numpy(),
             "edge_time": None if time is None else time.to_numpy(),
@@ -246,7 +248,7 @@ class EdgeColumns:
         if others := [name for name in (*self.categories, *self.numbers, *self.times) if name not in roles_of]:
             shown = ", ".join(map(self._shown, others[:MOST_OTHERS]))
             more = f" and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
-            notice(f"Other columns describe edges: {shown}{more}.", notices)
+            notice(f"Other columns describe edges: {shown}{more}.", notices, detail=self.amount is not None)
         if judging := {name: word for name in others if (word := self._judgment(name)) and not is_status_name(name)}:
             name, word = next(iter(judging.items()))
             example = ", for example" if len(judging) > 1 else ""
@@ -305,13 +307,13 @@ class EdgeColumns:
     def _notice_currencies(self, amount: str, notices: list[str] | None) -> None:
         """Say what several currencies mean, and which one counts where a column, a name and cells differ."""
         if len(self._called_currencies) > 1:
-            notice(f"Read column {self.currency!r} as the currency of column {amount!r}.", notices)
+            notice(f"Read column {self.currency!r} as the currency of column {amount!r}.", notices, detail=True)
         codes = sorted({*self._currencies}) if self.currency is not None else []
         if len(codes) > 1:
             shown = ", ".join(code or "none" for code in codes[:4]) + (", …" if len(codes) > 4 else "")
             advice = f"pass {option('ignore', [self.currency])} to compare them as they are"
             many = f"Amounts are in {len(codes)} currencies ({shown})"
-            notice(f"{many}: each is compared with its own; {advice}.", notices)
+            notice(f"{many}: each is compared with its own; {advice}.", notices, detail=True)
         elif codes and (n_blank := self.categories[self.currency or ""].null_count()):
             notice(f"Read the currency of {plural(n_blank, 'row')} without one as {codes[0]}.", notices)
         said = ({*codes} - {""}, {currency_in(amount)}, {self.units.get(amount)})  # the first counts
@@ -609,7 +611,9 @@ def add_derived(
             fields["derivation"] = Derivation(rows, place, tuple(kinds), tuple(names))
             about = "summaries of their columns"
             words = dict.fromkeys(kind if rows.directed or kind == DERIVE[0] else about for kind in kinds)
-            notice(f"Derived {plural(len(names), 'attribute')} from the edges: {', '.join(words)}.", notices)
+            notice(
+                f"Derived {plural(len(names), 'attribute')} from the edges: {', '.join(words)}.", notices, detail=True
+            )
         known = fields.get("attributes")
         if known is not None:
             stack = sp.csr_array(sp.hstack([known, matrix])) if sp.issparse(known) else np.hstack([known, matrix])

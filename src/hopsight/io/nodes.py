@@ -212,7 +212,9 @@ def _plan_categories(
         rules.check_missing(words.is_null(), name, missing)
         given = f"the category {MISSING_CATEGORY}" if own else "no category"
         notice(
-            f"Column {name!r}: {plural(n_empty, 'empty cell')} {'is' if n_empty == 1 else 'are'} in {given}.", notices
+            f"Column {name!r}: {plural(n_empty, 'empty cell')} {'is' if n_empty == 1 else 'are'} in {given}.",
+            notices,
+            detail=True,
         )
     values = sorted({*values, *own})
     return Plan(name, "categories", [f"{name}={value}" for value in values], values)
@@ -292,7 +294,7 @@ def notice_filled(plans: Sequence[Plan], missing: str, notices: list[str] | None
         if counts:
             listed = ", ".join([*counts[:MOST_LISTED], *(["…"] if len(counts) > MOST_LISTED else [])])
             whose = "node's type" if typed else "column"
-            notice(f"Filled empty cells with the mean of the {whose}{how}: {listed}.", notices)
+            notice(f"Filled empty cells with the mean of the {whose}{how}: {listed}.", notices, detail=True)
 
 
 def read_flags(column: pl.Series, flags: Mapping[str, int] = LABELS) -> NDArray[np.int8]:
@@ -464,7 +466,7 @@ def _find_names(names: Sequence[str], column: Callable[[str], pl.Series], notice
         is_unique = is_text and not values.null_count() and n_values == len(values)
         is_name = is_called and n_values > MAX_CATEGORIES
         if (is_unique or is_name) and not _are_values(values):
-            notice(f"Used column {name!r} as the name of each node.", notices)
+            notice(f"Used column {name!r} as the name of each node.", notices, detail=True)
             return name
     return None
 

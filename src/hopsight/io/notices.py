@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,23 +19,11 @@ MERGED = {
     "last": "and kept the weight of the last one",
 }
 LOGGER = logging.getLogger("hopsight")
-DETAILS = (  # beginnings of what nobody acts on
-    r"Columns? '.* (is|are) left out(; pass .* to keep (it|them))?\.$",  # more is said of ground truth
-    r"Column '.*': read '.*' as [-+.e\d]+\.$",  # more is said of doubtful numbers
-    r"Column '.*': .* empty cells? (is|are) in ",
-    r"Column '.*' holds codes with leading zeros",
-    r"(Used|Read) column '.*' as the (name|currency) of ",
-    r"Other columns describe edges: ",
-    r"Added the time of day ",
-    r"Amounts are in \d+ currencies ",
-    r"Derived \d+ attributes? ",
-    r"(Empty|Filled empty) cells ",
-    r"[\d,]+ rows? (is|are) (an )?exact cop.* left out\.$",
-    r"[\d,]+ rows? repeats? a pair of nodes",
-    r"Merged [\d,]+ pairs? of opposite edges",
-    r"Removed [\d,]+ self-loops?\.",
-)
 NOT_FOR_USERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+
+
+class Detail(str):
+    """A notice that nobody acts on, which terminals leave to the report and to the record of a run."""
 
 
 class NamedNotices(list[str]):
@@ -47,7 +34,7 @@ class NamedNotices(list[str]):
         self.name, self.notices = name, notices
 
 
-def notice(message: str, notices: list[str] | None) -> None:
+def notice(message: str, notices: list[str] | None, *, detail: bool = False) -> None:
     """Append a sentence to the caller's list, who shows it in its own way, or log it as a warning without a list.
 
     >>> kept: list[str] = []
@@ -55,8 +42,9 @@ def notice(message: str, notices: list[str] | None) -> None:
     >>> kept
     ["Column 'weight' is left out."]
     """
+    message = Detail(message) if detail else message
     if isinstance(notices, NamedNotices):
-        notice(f"{notices.name}: {message}", notices.notices)
+        notice(f"{notices.name}: {message}", notices.notices, detail=isinstance(message, Detail))
     elif notices is None:
         LOGGER.warning(message)
     else:
@@ -90,13 +78,13 @@ def notice_merged(graph: Any, notices: list[str] | None, duplicates: str | None 
     if graph.n_duplicates > n_pairs:
         n_more = graph.n_duplicates - n_pairs
         repeat = "1 row repeats" if n_more == 1 else f"{n_more:,} rows repeat"
-        notice(f"{repeat} a pair of nodes: merged the rows of each pair into one edge{rule}.", notices)
+        notice(f"{repeat} a pair of nodes: merged the rows of each pair into one edge{rule}.", notices, detail=True)
     if n_pairs:
         pairs = plural(n_pairs, "pair") + " of opposite edges"
         advice = "" if graph.edge_relation is not None else f"; pass {option('directed', True)} to keep both"
-        notice(f"Merged {pairs}{rule}{advice}.", notices)
+        notice(f"Merged {pairs}{rule}{advice}.", notices, detail=True)
     if graph.n_self_loops:
-        notice(f"Removed {plural(graph.n_self_loops, 'self-loop')}.", notices)
+        notice(f"Removed {plural(graph.n_self_loops, 'self-loop')}.", notices, detail=True)
 
 
 def notice_constant(graph: Any, notices: list[str] | None) -> None:
@@ -120,19 +108,6 @@ def notice_constant(graph: Any, notices: list[str] | None) -> None:
         )
 
 
-def is_detail(message: str, others: Sequence[str] = ()) -> bool:
-    """Return whether nobody acts on a notice, so that the terminal leaves it to the report and the record of a run.
-
-    The amount may be among the other columns if no other notice says which column it is.
-
-    >>> is_detail("paid: Removed 2 self-loops."), is_detail("Left out 2 rows with status=void.")
-    (True, False)
-    """
-    if "Other columns" in message and not any("as the amount of each edge" in each for each in others):
-        return False
-    return re.match(f"(.+: )?({'|'.join(DETAILS)})", message) is not None
-
-
 @contextmanager
 def collected(say: Callable[[str], None], *, brief: bool = False) -> Iterator[list[str]]:
     """Collect log messages of hopsight and warnings of any library, each once, and pass them to ``say``.
@@ -144,11 +119,11 @@ def collected(say: Callable[[str], None], *, brief: bool = False) -> Iterator[li
     def note(text: str) -> None:
         if text not in seen:
             seen.append(text)
-            if not (brief and is_detail(text, seen)):
+            if not (brief and isinstance(text, Detail)):
                 say(text)
 
     handler = logging.Handler(logging.WARNING)
-    handler.emit = lambda record: note(record.getMessage())  # type: ignore[method-assign]
+    handler.emit = lambda record: note(record.getMessage() if record.args else record.msg)  # type: ignore[method-assign]
     propagate = LOGGER.propagate
     LOGGER.addHandler(handler)
     LOGGER.propagate = False

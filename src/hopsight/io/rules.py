@@ -891,7 +891,11 @@ def notice_written(column: pl.Series, kind: str, notices: list[str] | None) -> N
         number = as_numbers(first, WRITTEN[kind])[0]
         doubtful = kind == "point numbers" and may_group_thousands(plain_numbers(marked), ".")
         remedy = "; if the point separates thousands, remove it" if doubtful else ""
-        notice(f"Column {column.name!r}: read {shortened(first[0])} as {number:.12g}{remedy}.", notices)
+        notice(
+            f"Column {column.name!r}: read {shortened(first[0])} as {number:.12g}{remedy}.",
+            notices,
+            detail=not doubtful,
+        )
 
 
 def text_numbers(column: pl.Series, kind: str) -> pl.Series:
@@ -1076,10 +1080,14 @@ def _notice_left_out(found: Mapping[tuple[str, str, bool], Sequence[str]], notic
     for (reason, advice, can_keep), names in found.items():
         kept = f"; pass {option('category', names)} to keep {'it' if len(names) == 1 else 'them'}" if can_keep else ""
         if len(names) == 1:
-            notice(f"Column {names[0]!r} {reason} and is left out{kept}{advice}.", notices)
+            notice(f"Column {names[0]!r} {reason} and is left out{kept}{advice}.", notices, detail=not advice)
             continue
         reason = re.sub("^(has|holds|only identifies)", lambda verb: SEVERAL[verb[1]], reason)
-        notice(f"Columns {listed([*map(repr, names)])} {reason} and are left out{kept}{advice}.", notices)
+        notice(
+            f"Columns {listed([*map(repr, names)])} {reason} and are left out{kept}{advice}.",
+            notices,
+            detail=not advice,
+        )
 
 
 SEVERAL = {"has": "have", "holds": "hold", "only identifies": "only identify"}

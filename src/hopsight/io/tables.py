@@ -759,7 +759,7 @@ def _codes(table: Table, names: Sequence[str], named: Sequence[str | None], noti
     """Return the columns of codes such as 01234, which are categories though they look like numbers."""
     found = table.codes([name for name in names if name not in named])
     for name in found:
-        notice(f"Column {name!r} holds codes with leading zeros, which are not read as numbers.", notices)
+        notice(f"Column {name!r} holds codes with leading zeros, which are not read as numbers.", notices, detail=True)
     return found
 
 

@@ -144,7 +144,7 @@ def notice_clock(date: str, clock: str, n_lacking: int, notices: list[str] | Non
     lack = (
         f"; {plural(n_lacking, 'row')} without one {'has' if n_lacking == 1 else 'have'} no time" if n_lacking else ""
     )
-    notice(f"Added the time of day in column {clock!r} to the date in column {date!r}{lack}.", notices)
+    notice(f"Added the time of day in column {clock!r} to the date in column {date!r}{lack}.", notices, detail=True)
 
 
 def _are_days(days: pl.Series) -> bool:

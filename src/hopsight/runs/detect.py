@@ -27,7 +27,7 @@ from hopsight.graph import AttributedGraph
 from hopsight.hcm.groups import common_kinds
 from hopsight.io.derive import currency_of
 from hopsight.io.ids import written_differently
-from hopsight.io.notices import collected, is_detail, notice
+from hopsight.io.notices import Detail, collected, notice
 from hopsight.io.npz import read_npz
 from hopsight.io.rules import remembered
 from hopsight.io.sources import TABLE_SUFFIXES
@@ -123,7 +123,7 @@ def read_sentence(graph: AttributedGraph, warnings: Sequence[str] = ()) -> str:
     """Say what was read, and where the details are that were not shown."""
     kind = "directed" if graph.directed else "undirected"
     edges, columns = plural(graph.n_edges, f"{kind} edge"), plural(graph.n_attributes, "attribute")
-    n_more = sum(is_detail(each, warnings) for each in warnings)
+    n_more = sum(isinstance(each, Detail) for each in warnings)
     more = f" The report has {plural(n_more, 'more notice')} on how." if n_more else ""
     return f"Read {plural(graph.n_nodes, 'node')}, {edges} and {columns}.{more}"
 
