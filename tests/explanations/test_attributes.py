@@ -163,3 +163,20 @@ def test_what_summarizes_no_rows_is_not_told_of_a_node() -> None:
     shared, model = Shared(graph), CrossHCM.untrained().fit(graph)
     for members, name, missing in ((buyers[:5], "b3", "amount received"), (shops[:5], "s2", "amount sent")):
         assert missing not in shared.among(members) and missing not in str(explain(model, name))
+
+
+def test_an_empty_cell_among_categories_is_no_reason_and_the_neighbors_with_one_do_not_count() -> None:
+    """Node 0 has no city, and neither has one of the ten neighbors of node 1, who live in Oslo."""
+    n = 80
+    cities = ["Oslo" if 2 <= node < 12 else ("Bern", "Rome")[node % 2] for node in range(n)]
+    cities[0] = cities[11] = None
+    ends = [(1, node) for node in range(2, 12)] + [(0, node) for node in range(2, 12)]
+    ends += [(node, (7 * node + 3) % n) for node in range(12, n) if node != (7 * node + 3) % n]
+    edges = pl.DataFrame(ends, schema=["from", "to"], orient="row")
+    nodes = pl.DataFrame({"id": range(n), "city": cities, "age": [30 + node % 9 for node in range(n)]})
+    graph = load(edges, nodes=nodes, notices=[])
+    found = AttributeComparison(graph)
+    assert not [gap for gap in found.gaps(0, np.arange(2, 12), 5) if gap.name.startswith("city")]
+    assert not [own for own in next(found.unusual(np.array([0]), 5)) if own.name.startswith("city")]
+    gap = next(gap for gap in found.gaps(1, np.arange(2, 12), 5) if gap.name.startswith("city"))
+    assert (gap.category.value, gap.category.common, gap.category.common_share) == ("Rome", "Oslo", 1.0)

@@ -181,8 +181,12 @@ def test_empty_categories_are_refused_or_get_a_category_of_their_own(values: Any
     names, columns, notices = encoded("city", values * 3)
     assert (names, columns[0]) == (["city=(missing)", "city=a", "city=b"], [0, 1, 0] * 3)
     assert notices == ["Column 'city': 3 empty cells are in the category (missing)."]
-    said = ["Column 'city': 1 empty cell is in no category."]
-    assert encoded("city", values) == (["city=a", "city=b"], [[1, 0, 0], [0, 0, 1]], said)
+    said = ["Column 'city': 1 empty cell is filled with the shares of the values."]
+    assert encoded("city", [*values, "b", "b"]) == (
+        ["city=a", "city=b"],
+        [[1, 0.25, 0, 0, 0], [0, 0.75, 1, 1, 1]],
+        said,
+    )
 
 
 @pytest.mark.parametrize(

@@ -145,8 +145,9 @@ class AttributeComparison:
         """Return, by the column that holds the node's value, the columns of each category and the others' shares."""
         found = {}
         for columns in self._categories.values():
-            theirs = _dense(_block(self.graph.attributes, others, np.array(columns)))
-            if own[columns].sum() == 1 and _at_most_one(own[None, columns]) and _at_most_one(theirs):
+            known = others[~np.isin(others, self._filled.get(columns[0], ()))]
+            theirs = _dense(_block(self.graph.attributes, known, np.array(columns)))
+            if known.size and own[columns].sum() == 1 and _at_most_one(own[None, columns]) and _at_most_one(theirs):
                 found[columns[int(np.argmax(own[columns]))]] = columns, theirs.mean(axis=0)
         return found
 
@@ -213,7 +214,7 @@ class AttributeComparison:
         counts = np.diff(self._by_column.indptr)[row.indices]
         for place in np.argsort(counts, kind="stable")[: top - len(found)].tolist():
             name, share = self.graph.attribute_names[row.indices[place]], counts[place] / self._by_column.shape[0]
-            if share < USUAL:
+            if share < USUAL and position not in self._filled.get(int(row.indices[place]), ()):
                 value = float(row.data[place])
                 found.append(OwnValue(name, value, share=float(share), unique=bool(counts[place] == 1)))
         return tuple(found)
@@ -244,10 +245,13 @@ class AttributeComparison:
     def _usual(self) -> tuple[NDArray[np.bool_], FloatArray, FloatArray, list[IntArray]]:
         """Which columns have only 0 and 1, means and spreads, and the columns of each category with one 1 a row."""
         rows = self._rows
-        binary = np.asarray(np.isin(rows, (0, 1)).all(axis=0))
+        marks = np.isin(rows, (0, 1))
+        for column, filled in self._filled.items():
+            marks[np.isin(self._compared_nodes, filled), column] = True
+        binary = np.asarray(marks.all(axis=0))
         mean, spread = rows.mean(axis=0, dtype=np.float64), rows.std(axis=0, dtype=np.float64)
         named = map(np.array, self._categories.values())
-        categories = [each for each in named if binary[each].all() and (rows[:, each].sum(axis=1) <= 1).all()]
+        categories = [each for each in named if binary[each].all() and (rows[:, each].sum(axis=1) < 1.5).all()]
         return binary, mean, spread, categories
 
     @cached_property

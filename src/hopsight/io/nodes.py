@@ -52,7 +52,7 @@ class Plan:
     how: str  # "numbers", "times", "vectors", "compact dates" such as 20240531, "categories" or another TextKind
     names: Sequence[str]
     values: Sequence[str] = ()  # the categories, in order
-    fill: Sequence[float] = ()  # the number for an empty cell, per column of numbers
+    fill: Sequence[float] = ()  # the number for an empty cell, per column of numbers or category
     flagged: Sequence[bool] = ()  # whether another attribute flags its empty cells
     n_empty: int = 0  # cells that are filled
     wrong: Collection[str] = ()  # texts that count as empty
@@ -96,8 +96,10 @@ def encode(
             plans.append(plan)
             blocks.append(_compact(encode_column(column, plan, types)))
             if plan.n_empty and plan.fill and filled is not None:
-                own = (name for name in plan.names if not name.endswith(f"={MISSING_CATEGORY}"))
-                empty = [numbers.is_null().arg_true().to_numpy() for numbers in _numbers(column, plan.how)]
+                own = [name for name in plan.names if not name.endswith(f"={MISSING_CATEGORY}")]
+                of_words = plan.how == "categories"
+                cells = [as_words(column)] * len(own) if of_words else _numbers(column, plan.how)
+                empty = [each.is_null().arg_true().to_numpy() for each in cells]
                 filled |= {name: rows for name, rows in zip(own, empty, strict=True) if rows.size}
     notice_filled(plans, missing, notices, typed=types is not None)
     return _assemble(blocks, n_rows) if blocks else np.zeros((n_rows, 0)), [
@@ -210,14 +212,13 @@ def _plan_categories(
         return None
     if n_empty:
         rules.check_missing(words.is_null(), name, missing)
-        given = f"the category {MISSING_CATEGORY}" if own else "no category"
-        notice(
-            f"Column {name!r}: {plural(n_empty, 'empty cell')} {'is' if n_empty == 1 else 'are'} in {given}.",
-            notices,
-            detail=True,
-        )
+        cells = f"{plural(n_empty, 'empty cell')} {'is' if n_empty == 1 else 'are'}"
+        given = f"in the category {MISSING_CATEGORY}" if own else "filled with the shares of the values"
+        notice(f"Column {name!r}: {cells} {given}.", notices, detail=True)
     values = sorted({*values, *own})
-    return Plan(name, "categories", [f"{name}={value}" for value in values], values)
+    share = dict(zip(counts[name], counts["count"] / counts["count"].sum(), strict=True)) if n_empty and not own else {}
+    fill = [share.get(value, 1.0 - sum(share.get(each, 0.0) for each in values)) for value in values] if share else []
+    return Plan(name, "categories", [f"{name}={value}" for value in values], values, fill, n_empty=n_empty)
 
 
 def _shared(words: pl.Series) -> str:
@@ -231,15 +232,19 @@ def _shared(words: pl.Series) -> str:
 def encode_column(column: pl.Series, plan: Plan, types: Sequence[str] | None = None) -> Any:
     """Return the attributes of a column as a dense array, or CSC if they are categories.
 
-    A value that no planned row had is no category, and a cell that was to be a number and is not is empty.
+    A value that no planned row had, and a cell that was to be a number and is not, are empty. A few empty cells among
+    categories have the share of each, as empty ones among numbers have their mean.
     """
     if plan.how == "categories":
         places = {MISSING_CATEGORY: None} | {value.lower(): number for number, value in enumerate(plan.values)}
         words = as_words(column).str.to_lowercase().fill_null(MISSING_CATEGORY)
         codes = words.replace_strict(places, default=places.get(OTHER_CATEGORY), return_dtype=pl.Int64)
         known = codes.is_not_null().to_numpy()
-        rows, ones = np.flatnonzero(known), np.ones(int(known.sum()), dtype=np.float32)
-        return sp.csc_array((ones, (rows, codes.drop_nulls().to_numpy())), shape=(len(codes), len(plan.values)))
+        rows, empty = np.flatnonzero(known), np.flatnonzero(~known) if plan.fill else np.empty(0, dtype=np.int64)
+        cells = np.concatenate([np.ones(rows.size, np.float32), np.tile(np.asarray(plan.fill, np.float32), empty.size)])
+        chosen = np.concatenate([codes.drop_nulls().to_numpy(), np.tile(np.arange(len(plan.fill)), empty.size)])
+        rows = np.concatenate([rows, np.repeat(empty, len(plan.fill))])
+        return sp.csc_array((cells, (rows, chosen)), shape=(len(codes), len(plan.values)))
     columns = []
     for numbers, fill, flagged in zip(_numbers(column, plan.how), plan.fill, plan.flagged, strict=True):
         filled = numbers if types is None or not numbers.null_count() else _with_type_means(numbers, types)
@@ -289,7 +294,8 @@ def notice_filled(plans: Sequence[Plan], missing: str, notices: list[str] | None
     """Say which columns of numbers had empty cells, and what these got."""
     marked = f" and flagged them as '…={MISSING_CATEGORY}'"
     for flagged, how in ((True, marked), (False, " without a flag, because they are few" * (missing == "fill"))):
-        chosen = [plan for plan in plans if plan.n_empty and any(plan.flagged) == flagged]
+        of_numbers = (plan for plan in plans if plan.n_empty and plan.how != "categories")
+        chosen = [plan for plan in of_numbers if any(plan.flagged) == flagged]
         counts = [f"{plan.n_empty:,} in {plan.column!r}" for plan in chosen]
         if counts:
             listed = ", ".join([*counts[:MOST_LISTED], *(["…"] if len(counts) > MOST_LISTED else [])])
