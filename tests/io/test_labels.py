@@ -139,10 +139,13 @@ def test_the_column_of_labels_is_named_or_found(
 
 def test_a_list_of_nodes_has_a_column_or_one_node_per_line(graph: AttributedGraph, tmp_path: Path) -> None:
     file = tmp_path / "nodes.csv"
-    for text in ("node,team\n7,a\nann,b\n", "7\nann\n", "node\nann\n7\n7\n"):
+    for text in ("node,team\n7,a\nann,b\n", "7\nann\n", "node\nann\n7\n7\n", "account,team\n7,a\nann,b\n"):
         file.write_text(text)
         assert read_nodes(file, graph).tolist() == [0, 2]
-    for text, message in (("id,team\n7,a\n", "no column node"), ("node\n", "lists no nodes")):
+    for text, message in (
+        ("id,team\nx,a\n", "no column that is clearly one of node ids"),
+        ("node\n", "lists no nodes"),
+    ):
         file.write_text(text)
         refuses(message, file, graph, by=read_nodes)
 

@@ -147,7 +147,7 @@ def test_amounts_are_told_in_the_currency_that_they_were_paid_in(tmp_path: Path)
     assert "so far, first payments in several currencies; 1 other payment since 2023-11-15 00:00:00." in y["reason"]
     assert (y["amount"], y["usual_amount"], y["currency"]) == (None, None, None)
     last = alerts.filter(account="C3", decided_by="cycle").row(0, named=True)
-    assert "C3 sent 5,900 USD on to P2, 1 hour after it received 890,000 JPY." in last["reason"]
+    assert "C3 sent 5,900 USD on to P2, 60 minutes after it received 890,000 JPY." in last["reason"]
     assert (last["amount"], last["currency"]) == (5900.0, "USD")
 
 

@@ -318,14 +318,13 @@ def _meaning(word: str) -> bool | None:
 
 
 def read_nodes(path: str | Path, graph: AttributedGraph) -> NDArray[np.int64]:
-    """Return the positions of the nodes that a file lists, in a column ``node`` or one per line, in graph order."""
+    """Return the positions of the nodes that a file lists, in a column of ids or one per line, in graph order."""
     table = _table(path)
-    column = table["node"] if "node" in table.columns else None
-    if column is None:
-        if len(table.columns) != 1:
-            raise ValueError(f"{path} has no column node; its columns are {', '.join(table.columns)}")
-        column = [table.columns[0], *table[table.columns[0]]]  # one node per line, without a heading
-    places = sorted({position_of(graph, node) for node in column})
+    name = _node_column(table, graph) or (table.columns[0] if len(table.columns) == 1 else None)
+    if name is None:
+        raise ValueError(_lacks_nodes(str(path), table.columns))
+    heading = [name] if len(table.columns) == 1 and _are_nodes([name], graph) else []  # one per line, without one
+    places = sorted({position_of(graph, node) for node in [*heading, *table[name]]})
     if not places:
         raise ValueError(f"{path} lists no nodes")
     return np.array(places, dtype=np.int64)
@@ -427,6 +426,17 @@ def _pairs(
     )
 
 
+def _node_column(table: Any, graph: AttributedGraph) -> str | None:
+    """Return the column ``node``, or else the one column most of whose values are node ids."""
+    columns = list(getattr(table, "columns", table))
+    holding_ids = [column for column in columns if column == "node" or _are_nodes(table[column], graph)]
+    return "node" if "node" in columns else holding_ids[0] if len(holding_ids) == 1 else None
+
+
+def _lacks_nodes(name: str, columns: Sequence[str]) -> str:
+    return f"{name} has no column that is clearly one of node ids; call it node (it has {', '.join(columns)})"
+
+
 def _columns(
     table: Any,
     name: str,
@@ -442,11 +452,10 @@ def _columns(
     """
     columns = list(getattr(table, "columns", table))
     of_edges = "node" not in columns and {"source", "target"} <= {*columns}
-    holding_ids = [column for column in columns if of_edges or _are_nodes(table[column], graph)]
-    node = "node" if "node" in columns else holding_ids[0] if len(holding_ids) == 1 else None
+    node = None if of_edges else _node_column(table, graph)
     listed = f"(it has {', '.join(columns)})"
     if not (of_edges or node is not None):
-        raise ValueError(f"{name} has no column that is clearly one of node ids; call it node {listed}")
+        raise ValueError(_lacks_nodes(name, columns))
     others = [column for column in columns if column not in (("source", "target") if of_edges else (node,))]
     if not others:
         raise ValueError(f"{name} has no column of labels {listed}; add one called verdict")

@@ -102,7 +102,8 @@ LASTING = re.compile(  # of how long it took
     "|dauer|durée|duración|durata|длительность|时长"
 )
 _NUMBERED = re.compile(  # numbers of rows
-    r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|mid|tid|txid|msgid|key|no|ref|reference)|.+_number|\w*(nr|nummer)"
+    r"(.*_)?(id|uid|uuid|guid|hash|idx|index|rowid|row|mid|tid|txid|msgid|key|no|ref|reference"
+    r"|referencia|referência|référence|riferimento|referenz)|.+_number|\w*(nr|nummer)"
 )
 _EVENTS = (
     r"(booking|transaction|trans|tran|tx|txn|event|record|row|message|msg|order|invoice|payment|transfer|entry|document"
@@ -111,7 +112,8 @@ _EVENTS = (
     r"|operazione|operaci[oó]n|opera[cç][aã]o|op[eé]ration|operacji|transacci[oó]n|transa[cç][aã]o|pi[eè]ce)"
 )
 _EVENT = re.compile(
-    rf"{_EVENTS}_?(id|uid|no|nr|number|nummer|ref|reference|hash|index|key|date|time)|(id|no|nr|n°|num|numero)_{_EVENTS}"
+    rf"{_EVENTS}_?(id|uid|no|nr|number|nummer|ref|reference|hash|index|key|date|time)|(id|no|nr|n°|num|n[uú]mero|numer|c[oó]digo|codice|code)"
+    rf"_((de|del|da|di|du|of)_)?{_EVENTS}"
     r"|id|uuid|guid|index|row|cro|trn|uetr|date|datetime|timestamp"
 )
 
@@ -295,7 +297,7 @@ def normalized_name(name: str) -> str:
     >>> normalized_name(" Node-ID "), normalized_name("isFraud"), normalized_name("FromNodeId")
     ('node_id', 'is_fraud', 'from_node_id')
     """
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip().replace("º", "o"))
     return re.sub(r"[\s\-_.]+", "_", parted.lower().rstrip(" .-"))
 
 
@@ -346,7 +348,7 @@ def yes_means_normal(name: str, words: Set[str]) -> bool:
 def is_row_id_name(name: str) -> bool:
     """Return whether a column is called like a number that only identifies rows.
 
-    >>> [is_row_id_name(name) for name in ("tx_id", "mid", "transactionID", "id_pedido", "paid", "booking_date")]
+    >>> [is_row_id_name(name) for name in ("tx_id", "mid", "transactionID", "Nº de operación", "paid", "booking_date")]
     [True, True, True, True, False, False]
     """
     known = normalized_name(name)

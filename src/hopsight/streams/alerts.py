@@ -19,7 +19,7 @@ from hopsight.explanations.events import Calendar, about, money
 from hopsight.streams import accounts as said
 from hopsight.streams.kernel import Judged
 from hopsight.streams.memory import SEVERAL
-from hopsight.streams.times import ISO, UNITS, Window, moment_words, parse_window
+from hopsight.streams.times import ISO, NAMES, UNITS, Window, moment_words, parse_window
 from hopsight.system.lazy_polars import pl
 
 COLUMNS = (
@@ -100,11 +100,17 @@ class Wording:
         >>> dates = Wording(Window("1d", 86400.0, None), True, "%d.%m.%Y")
         >>> [dates.after(0.0, 86400.0 * days) for days in (0, 1, 3)]
         [', the same day', ', the day after', ', 3 days after']
+        >>> times = Wording(Window("1d", 86400.0, None), True, "%d.%m.%Y %H:%M")
+        >>> [times.after(0.0, 60.0 * minutes) for minutes in (0.2, 70, 140, 3000)]
+        [', a minute after', ', 70 minutes after', ', 2 hours after', ', 2 days after']
         """
         n_days = round((last - first) / UNITS["d"])
         if self.calendar.whole_days:
             return ", the same day" if not n_days else ", the day after" if n_days == 1 else f", {n_days} days after"
-        return f", {self.within(first, last)} after" if last > first else " when"
+        unit = next((name for name in ("d", "h", "m") if last - first >= 2.0 * UNITS[name]), None)
+        if not self.dated or unit is None:
+            return f", {self.within(first, last)} after" if last > first else " when"
+        return f", {plural(round((last - first) / UNITS[unit]), NAMES[unit])} after"
 
     def block(self, share: float) -> str:
         """Return how long a block of so many windows is, at least a day where times have no hour."""
