@@ -7,8 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
+from hopsight import CrossHCM, load
 from hopsight.canonical import Events
 from hopsight.detectors import DETECTORS, get_detector
 from hopsight.detectors.base import Detector
@@ -388,3 +390,12 @@ def test_a_node_shows_its_reason_its_neighbors_and_attributes() -> None:
     shown = node._repr_html_()
     assert "Ranks 1 of 4 (flagged)." in shown and "&lt;b&gt;" in shown and "<b>" not in shown and ">age<" in shown
     assert repr(node) == "<Explanation of hub: rank 1 of 4>"
+
+
+def test_a_node_without_edges_says_so_first() -> None:
+    """An account that did nothing may stand out by its attributes alone."""
+    edges = pl.DataFrame({"from": [f"a{k}" for k in range(60)], "to": [f"a{(7 * k + 1) % 60}" for k in range(60)]})
+    ages = {f"a{k}": 30 + k % 9 for k in range(60)} | {"quiet": 400}
+    graph = load(edges, nodes=pl.DataFrame({"id": list(ages), "age": list(ages.values())}), notices=[])
+    found = explain(CrossHCM.untrained(seed=0).fit(graph), "quiet")
+    assert found.in_short.startswith("no edges; age")

@@ -255,7 +255,9 @@ def stream(
     out: options.Out = Path("hopsight-out"),
     top: options.Top = 20,
     label: options.Label = None,
-    ignore: options.Ignore = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="Column to leave out, or events such as status=cancelled; repeatable.")
+    ] = None,
     category: options.Category = None,
     source_column: options.SourceColumn = None,
     target_column: options.TargetColumn = None,

@@ -382,7 +382,8 @@ class Explanation(Readable):
         """What is special about the node, in a few words, between its own label and the first of its groups."""
         group = "" if self.group is None else f"group {self.group}"
         special = ", ".join(filter(None, (self._special, group)))
-        return "; ".join(filter(None, (self.labeled and f"labeled {self.labeled}", special)))
+        alone = "" if self.degree or "connection" in special else "no edges"  # such as an account without payments
+        return "; ".join(filter(None, (self.labeled and f"labeled {self.labeled}", alone, special)))
 
     @property
     def _special(self) -> str:
