@@ -9,9 +9,11 @@ from collections.abc import Callable
 from dataclasses import astuple, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from safetensors import SafetensorError
 
 import hopsight
 from hopsight.baselines.dominant import DOMINANT
@@ -240,6 +242,11 @@ def test_a_full_disk_leaves_the_old_model(
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="No space left"):
+        MADAN(t=3.0).fit(graph).save(folder)
+    monkeypatch.undo()
+    said = SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+    monkeypatch.setattr(storage, "save_file", Mock(side_effect=said))
+    with pytest.raises(OSError, match=r"No space left on device: '.*arrays.safetensors'"):
         MADAN(t=3.0).fit(graph).save(folder)
     assert np.array_equal(load_detector(folder).decision_score_, before)
     assert sorted(path.name for path in folder.iterdir()) == ["arrays.safetensors", "detector.json"]

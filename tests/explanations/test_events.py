@@ -35,7 +35,8 @@ def burst(**changes: object) -> BurstFacts:
         "usual_new": 2.2, "sums": ((34_810.0, "EUR"),), "smallest": 880.0, "largest": 995.0, "events": NOTHING,
     }  # fmt: skip
     usual |= changes
-    return BurstFacts(n_amounts=usual["n_events"], **usual)  # type: ignore[arg-type]
+    usual |= {"with_new": 2 * usual["n_new"] >= usual["n_events"], "n_amounts": usual["n_events"]} | changes
+    return BurstFacts(**usual)  # type: ignore[arg-type]
 
 
 def test_new_senders_within_days() -> None:
@@ -60,7 +61,10 @@ def test_events_without_amounts_and_without_dates() -> None:
         "It had 37 incoming events within 2.5 (7 to 9.5); nodes this active usually have 4.",
         "37 incoming events within 2.5",
     )
-    assert said("burst", replace(bare, n_new=37, direction="sent"), None)[1] == "edges to 37 new partners within 2.5"
+    assert (
+        said("burst", replace(bare, n_new=37, with_new=True, direction="sent"), None)[1]
+        == "edges to 37 new partners within 2.5"
+    )
 
 
 def test_amounts_of_two_currencies_are_two_sums_and_small_ones_keep_their_digits() -> None:

@@ -58,6 +58,11 @@ def test_few_large_first_payments_of_an_hour_are_a_burst_and_as_many_small_ones_
     assert found[2, 0] == pytest.approx(found[2, 2]) and found[2, 3] == 4.0
     burst = flow.burst[0]
     assert burst[0] > 1.5 * burst[1] and burst[0] > 1.5 * burst[2]
+    again = [(0, 10 + k % 4, 9.0, 50.05 + k / 1000.0) for k in range(12)]  # what goes to them later in that hour
+    found = facts(bank([*large, *again, *small, *always], 70), "burst", 0)
+    assert (found.n_events, found.n_new, found.with_new) == (16, 4, True)
+    sentence = flow_reason("burst", found, [], Calendar()).sentence
+    assert "It sent 9 to 2,000 to 4 new receivers" in sentence and "8,108 in all 16 events" in sentence
     known = [(0, 40, 5.0, 20.0)] + [(0, 40, 5.0, 50.0 + k / 100.0) for k in range(9)]
     found = facts(bank([*large, *known, *small, *always], 70), "burst", 0)  # told by the strangers alone
     assert (found.n_events, found.n_new, found.sums) == (4, 4, ((8000.0, None),))

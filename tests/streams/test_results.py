@@ -81,6 +81,14 @@ def test_a_node_can_be_explained_later(finished: Path) -> None:
     assert explain_node(finished, STRANGER.upper()) == explain_node(finished, STRANGER)
     with pytest.raises(ValueError, match="'nobody' has no event"):
         explain_node(finished, "nobody")
+    edited = finished / "alerts.csv"
+    whole = edited.read_bytes()
+    for content in (whole + b"99,M\xfcller,a\n", b""):  # as a spreadsheet saves it in Windows-1252
+        edited.write_bytes(content)
+        for call in (lambda: explain_node(finished, STRANGER), lambda: explain_pair(finished, "a3", "a4")):
+            with pytest.raises(ValueError, match=f"a table in {finished} is damaged or was changed: "):
+                call()
+    edited.write_bytes(whole)
 
 
 def test_a_pair_is_explained_with_a_date(finished: Path) -> None:

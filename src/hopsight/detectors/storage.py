@@ -199,7 +199,10 @@ def save_detector(detector: Any, folder: Path) -> None:
     }
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / RECORD) as record_file, replacing(folder / ARRAYS) as arrays_file:
-        save_file({name: np.asarray(array, order="C") for name, array in arrays.items()}, arrays_file)
+        try:
+            save_file({name: np.asarray(array, order="C") for name, array in arrays.items()}, arrays_file)
+        except SafetensorError as error:  # such as that no space is left
+            raise OSError(str(error)) from None
         record["checksum"] = _checksum(record, arrays_file.read_bytes())
         record_file.write_bytes(json.dumps(record, indent=1, default=np.generic.item).encode())
 

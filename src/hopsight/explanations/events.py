@@ -198,7 +198,7 @@ def flow_reason(kind: str, facts: Facts, names: Any, calendar: Calendar) -> Flow
 def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]:
     received = facts.direction == "received"
     when, within = calendar.within(facts.first, facts.last)
-    new = 2 * facts.n_new >= facts.n_events
+    new = facts.with_new
     count, usual = (facts.n_new, facts.usual_new) if new else (facts.n_events, facts.usual)
     usual = max(0, round(usual))
     # In a small graph the node may be the only one of its size.
@@ -207,7 +207,7 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
     only = facts.sums[0][1] if facts.sums else None
     amount, known = total if facts.smallest is None else money(facts.smallest, facts.largest, currency=only), ""
     several = f" {facts.n_events:,} events" if new and facts.n_events > facts.n_new else ""
-    in_all = f", {total} in all{several}" if total != amount else ""
+    in_all = f", {total} in all{several}" if total != amount else f", in{several}" * bool(several)
     if 0 < facts.n_amounts < facts.n_events:
         amount, known = "", f"; {plural(facts.n_amounts, 'amount')} known: {amount}"
     if not total:  # nothing is sent: events may be claims, calls or log-ins

@@ -619,7 +619,7 @@ class Flow:
         """Return for accounts and limits how many different amounts lie between 15% and 30% below the limit."""
         number, share = self._next_limit
         low = (share >= 1.0 - 2.0 * BANDS[0]) & (share < 1.0 - BANDS[0]) & ~self.is_habit
-        cents = np.round(np.nan_to_num(self.events.amount) * 100.0).astype(np.int64)
+        cents = np.round(np.nan_to_num(self.events.amount) * 100.0)
         pairs = np.column_stack([ends * (N_LIMITS + 1) + number, cents])
         found = np.sort(np.unique(pairs[low], axis=0)[:, 0])
         return np.asarray(np.searchsorted(found, keys, side="right") - np.searchsorted(found, keys, side="left"))

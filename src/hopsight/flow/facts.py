@@ -42,8 +42,9 @@ class BurstFacts:
     direction
         ``"sent"`` or ``"received"``.
     n_events, n_new
-        Number of events in that time, and of partners that it had no event with before. If these are at least half as
-        many, the events are those with them alone.
+        Number of events in that time, and of partners that it had no event with before.
+    with_new
+        Whether the events are those with such partners alone: where these make the burst, or are at least half as many.
     first, last
         Time of the first and of the last of them.
     usual
@@ -63,6 +64,7 @@ class BurstFacts:
     direction: str
     n_events: int
     n_new: int
+    with_new: bool
     first: float
     last: float
     usual: float
@@ -217,7 +219,7 @@ def _burst(flow: Flow, node: int) -> BurstFacts:
     others = flow.others(way, flow.windows[way][series][width])[[node]]
     usual = [float(usual_count(flow.usual.counts[way, each, width], others)[0]) for each in (0, 1)]
     new = rows[flow.is_new[rows]]
-    if series or 2 * new.size >= rows.size:
+    if with_new := series > 0 or 2 * new.size >= rows.size:
         rows = rows[np.isin(flow.first[rows], new)]
     sums = flow.events.sums(rows)
     amount = flow.events.amount[rows] if len(sums) == 1 else None
@@ -225,6 +227,7 @@ def _burst(flow: Flow, node: int) -> BurstFacts:
         ("sent", "received")[way],
         rows.size,
         new.size,
+        with_new,
         _time(flow, rows[0]),
         _time(flow, rows[-1]),
         usual[0],

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -276,11 +278,10 @@ def write_summary(folder: Path, state: State, record: dict[str, Any], top: int) 
 def explain_node(folder: Path, node: str) -> dict[str, Any]:
     """Return what a node of a run over time did, as a sentence and as its rows per window."""
     state = State.load(folder / STATE)
-    schema = dict(state.tallies[TRAJECTORIES].schema)
-    files = [
-        pl.read_csv(path, schema_overrides=schema, glob=False) for path in Journal(folder, state).paths(TRAJECTORIES)
-    ]
-    every = unguarded_text(pl.concat(files))
+    schema, journal = dict(state.tallies[TRAJECTORIES].schema), Journal(folder, state)
+    with _reading(folder):
+        files = [pl.read_csv(path, schema_overrides=schema, glob=False) for path in journal.paths(TRAJECTORIES)]
+        every, named = unguarded_text(pl.concat(files)), _alerts(journal.paths(ALERTS))
     names = every["node"].unique()
     if node not in names:
         node = next(iter(names.filter(are_forms_of(names, node)).sort()), node)
@@ -288,7 +289,7 @@ def explain_node(folder: Path, node: str) -> dict[str, Any]:
     if not rows.height:
         raise ValueError(f"node {shortened(node)} has no event in {folder}")
     total = node_totals(rows, None).row(0, named=True)
-    alerts = _alerts_of(node, Journal(folder, state).paths(ALERTS))
+    alerts = named.filter(pl.col("account") == node)
     ranks = scores_so_far(state)
     rank = ranks.filter(pl.col("node") == node)["rank"].to_list()  # of those least recently seen it is unknown
     place = f"rank {rank[0]:,} of {ranks.height:,}, " if rank else ""
@@ -323,15 +324,24 @@ def alert_lines(alerts: list[dict[str, Any]], number: int) -> list[str]:
     return shown + ([f"Others in alerts.csv: {number - FEW:,}."] if number > FEW else [])
 
 
-def _alerts_of(node: str, paths: list[Path]) -> pl.DataFrame:
-    """Return the alerts of a node; a table that somebody edited may lack some columns, and is then left out."""
+@contextmanager
+def _reading(folder: Path) -> Iterator[None]:
+    """Say in one sentence that a table of a run cannot be read, which somebody may have edited."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"a table in {folder} is damaged or was changed: {str(error).splitlines()[0]}") from None
+
+
+def _alerts(paths: list[Path]) -> pl.DataFrame:
+    """Return the alerts; a table that somebody edited may lack some columns, and is then left out."""
     kinds: Any = {
         "alert": pl.Int64, "account": pl.String, "time": pl.String, "score": pl.Float64, "decided_by": pl.String,
         "reason": pl.String,
     }  # fmt: skip
     tables = (pl.read_csv(path, infer_schema=False, glob=False) for path in paths)
     rows = [table.select(list(kinds)).cast(kinds, strict=False) for table in tables if {*kinds} <= {*table.columns}]
-    return unguarded_text(pl.concat([pl.DataFrame(schema=kinds), *rows])).filter(pl.col("account") == node)
+    return unguarded_text(pl.concat([pl.DataFrame(schema=kinds), *rows]))
 
 
 def explain_pair(folder: Path, source: str, target: str) -> dict[str, Any]:
@@ -339,10 +349,11 @@ def explain_pair(folder: Path, source: str, target: str) -> dict[str, Any]:
     same = (pl.col("source") == guarded(source)) & (pl.col("target") == guarded(target))
     state = State.load(folder / STATE)
     journal = Journal(folder, state)
-    events, alerts = (
-        pl.concat([pl.scan_csv(path, infer_schema=False, glob=False) for path in journal.paths(name)])
-        .filter(same).collect() for name in ("edges.csv", ALERTS)
-    )  # fmt: skip
+    with _reading(folder):
+        events, alerts = (
+            pl.concat([pl.scan_csv(path, infer_schema=False, glob=False) for path in journal.paths(name)])
+            .filter(same).collect() for name in ("edges.csv", ALERTS)
+        )  # fmt: skip
     if not events.height:
         raise ValueError(f"there is no event from {shortened(source)} to {shortened(target)} in {folder}")
     rows = [alerts, events.with_columns(pl.lit("").alias("reason"))]
