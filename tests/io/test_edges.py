@@ -10,6 +10,7 @@ import pytest
 
 from hopsight.io.derive import STRUCTURE, Arcs, EdgeRows, derive, structure, usual
 from hopsight.io.edges import EdgeColumns, edge_columns
+from hopsight.io.notices import Detail
 from hopsight.loading import load
 
 from .cases import refuses
@@ -232,6 +233,9 @@ def test_dates_are_shown_as_the_file_writes_them(dates: list[str | None], patter
     assert load(frame, notices=[]).events.dates == pattern
 
 
+TIMES = "times such as 2024-05-31 17:30"
+
+
 @pytest.mark.parametrize(("name", "words"), [
     ("amount", ["１２", "３", "４"]), ("amount", ["1,234.56", "1.234,56", "1k"]),
     ("Date", ["31. Mai", "1. Juni", "1. Juni"]),
@@ -239,9 +243,12 @@ def test_dates_are_shown_as_the_file_writes_them(dates: list[str | None], patter
 def test_text_under_the_name_of_an_amount_or_a_time_is_said(name: str, words: list[str]) -> None:
     found, notices = sorted_in({name: [*words, words[0]]})
     assert list(found.categories) == [name]
-    said = f"Column {name!r} holds text (such as {words[0]!r}) instead of {'numbers' if name == 'amount' else 'times'}"
-    assert notices[0] == f"{said}; it is read as categories."
-    assert sorted_in({name: [*words[:2], f"{words[2]}?"]})[1] == [f"{said} and is left out."]
+    wanted, example = ("numbers", "plain numbers such as 1234.50") if name == "amount" else ("times", TIMES)
+    said = f"Column {name!r} holds text (such as {words[0]!r}) instead of {wanted}"
+    assert notices[0] == f"{said} and is read as categories; write {example}."
+    for cells, why in ([*words[:2], f"{words[2]}?"], said), ([None] * 3, f"Column {name!r} has no value at all"):
+        notices = sorted_in({name: cells})[1]
+        assert notices == [f"{why} and is left out; write {example}."] and not isinstance(notices[0], Detail)
 
 
 @pytest.mark.parametrize("role", ["weight_column", "time_column"])

@@ -370,7 +370,7 @@ def edge_columns(
         if name == clock:
             continue
         if column.null_count() == len(column):
-            rules.leave_out(name, rules.NO_VALUE, notices)
+            rules.leave_out(name, rules.NO_VALUE, notices, _wanted(name)[1])
         elif name in category:
             found.categories[name] = rules.in_one_case(as_words(column), notices)
         elif name == time:
@@ -461,26 +461,35 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
             column, found.units[name] = marked
             holds = rules.text_kind(column, notices)
         if holds == "categories":
-            wanted = "numbers" if is_money_name(name) else "times" if first_known([name], TIME_NAMES) else None
+            wanted, advice = _wanted(name)
             said = f"holds text (such as {shortened(rules.filled(column)[0])}) instead of {wanted}" if wanted else ""
-            if _put_categories(column, found, notices, said) and said:
-                notice(f"Column {name!r} {said}; it is read as categories.", notices)
+            if _put_categories(column, found, notices, said, advice) and said:
+                notice(f"Column {name!r} {said} and is read as categories{advice}.", notices)
         elif rules.is_dates(holds):
             _put_dates(column, holds, found, notices)
         elif holds == "empty":
-            rules.leave_out(name, rules.NO_VALUE, notices)
+            rules.leave_out(name, rules.NO_VALUE, notices, _wanted(name)[1])
         else:
             _put_numbers(column, holds, found, notices)
     else:
         rules.leave_out(name, f"holds neither numbers nor text but {kind}", notices)
 
 
-def _put_categories(column: pl.Series, found: EdgeColumns, notices: list[str] | None, said: str = "") -> bool:
+def _wanted(name: str) -> tuple[str, str]:
+    """Return what a column called like an amount or a time should hold, and advice how to write it."""
+    if is_money_name(name):
+        return "numbers", "; write plain numbers such as 1234.50"
+    return ("times", "; write times such as 2024-05-31 17:30") if first_known([name], TIME_NAMES) else ("", "")
+
+
+def _put_categories(
+    column: pl.Series, found: EdgeColumns, notices: list[str] | None, said: str = "", advice: str = ""
+) -> bool:
     """Add a column of categories, and return whether it is one: free text and numbers of rows hardly ever repeat."""
     words = as_words(column)
     n_values, n_filled = words.drop_nulls().n_unique(), len(words) - words.null_count()
     if FEWEST_ROWS <= n_filled == n_values or (n_filled >= LEAST_ROWS and 2 * n_values > n_filled):
-        rules.leave_out(column.name, said or "has different values in most rows", notices, can_keep=not said)
+        rules.leave_out(column.name, said or "has different values in most rows", notices, advice, can_keep=not said)
         return False
     found.categories[column.name] = rules.in_one_case(words, notices)
     return True
