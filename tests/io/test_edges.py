@@ -40,9 +40,18 @@ def test_every_column_finds_its_place() -> None:
         "Read column 'When' as the time of each edge: 2024-05-31 17:30 to 2024-06-02 00:00.",
         "Read column 'amount' as the amount of each edge: 1.50 to 2, 3.50 in all.",
         "Other columns describe edges: 'how' ('card', 'cash'), 'hot' (0, 1, empty).",
-        "If 'hot' says which cases are known or which events did not take place, pass learn_from='hot' or "
-        "ignore=['hot=1'].",
+        "If 'hot' says which cases are known or which events did not take place, pass learn_from='hot' or, "
+        "to leave rows out, ignore=['hot=VALUE'].",
     ]
+
+
+@pytest.mark.parametrize(("name", "cells", "is_said"), [
+    ("txreceipt_status", [0, 1, 1], True), ("success", ["true", "false", "true"], True),
+    ("status", ["ok", "no", "ok"], False), ("direction", [-1, 1, 1], False),
+])  # fmt: skip
+def test_two_values_that_may_say_what_did_not_take_place(name: str, cells: list[object], is_said: bool) -> None:
+    said = f"ignore=['{name}=VALUE']."
+    assert any(each.endswith(said) for each in sorted_in({name: cells, "amount": [1.5, 2.0, 3.0]})[1]) == is_said
 
 
 def test_an_empty_cell_of_an_edge_is_not_invented() -> None:
