@@ -53,7 +53,7 @@ ROWS = {
         said="Left out the lines of a.csv that begin with '#', such as '#1,2,3,4': these are comments."),
     "no comment": Case(HEADER, "{a},{b},{i},x", n_edges=12, unsaid="…comments…"),
     "rows that an open quotation mark swallows are counted": Case(
-        "from,to,amount,memo", "{a},{b},{i},{c}", ["x", '"see above', "y", 'as agreed"', "x", "y"], n_edges=8,
+        "from,to,amount,memo", "{a},{b},{i},{c}", ["x", '"see above', "y", 'as agreed"', "x", '"a, b"'], n_edges=8,
         said="4 lines of a.csv begin within quotation marks and belong to the row above: a quotation mark in a cell "
         "must be doubled."),
     "copies with the same number are one payment, and rows are numbered as in the file": Case(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,8 @@ _FORMULA = re.compile(r'^="(.*)"$')
 _NUMBERS = re.compile(r"[\d\s]+")
 _QUOTED_LATE = re.compile(rb'(?m)(^|[,;|\t]) +(?=")')  # a, "b": the quotes belong to the cell all the same
 _ESCAPED = re.compile(r'\\"(?![,;|\t\r\n]|$)')  # "say \"hi\"", as MySQL writes, and no folder as in "C:\"
+_IN_CELL = re.compile(r'(?:^|[,;|\t])"[^"]*"[^",;|\t\r\n]')  # "Gold" Ltd
+_WHOLE = re.compile('^"(.*)"$')
 _SPACES, _PADDING = re.compile(rb"[ \t]+"), re.compile(rb"(?m)^ | (?=\r?$)")
 
 
@@ -67,6 +69,7 @@ class TextTable:
     padded: bool = False  # whether spaces around cells mean nothing, as in "ann, bo, 7"
     of_folders: Mapping[str, str] = field(default_factory=dict)  # columns that folders such as year=2024 name
     encoding: str = "utf-8"  # of the file
+    plain: bool = False  # whether quotes are part of the text, as in 19" monitor, but around whole cells
 
     def scan(self, columns: Sequence[str], text: Sequence[str], *, guess: bool = True) -> pl.LazyFrame:
         """Return these columns, to be read when they are needed; empty rows are left out.
@@ -76,7 +79,7 @@ class TextTable:
         """
         options: dict[str, Any] = {
             "separator": self.separator, "comment_prefix": self.comment, "skip_lines": self.n_above,
-            "has_header": self.has_header, "glob": False,
+            "has_header": self.has_header, "glob": False, "quote_char": None if self.plain else '"',
         }  # fmt: skip
         source = self.path if self.content is None else self.content
         # polars does not undouble the quotes in a name, so columns are matched by position.
@@ -87,6 +90,8 @@ class TextTable:
         rows = pl.scan_csv(source, infer_schema=guess, schema_overrides=types, **options)
         rows = rows.rename(dict(zip(theirs, self.names, strict=True)))
         rows = rows.with_columns(pl.lit(value).alias(name) for name, value in self.of_folders.items()).select(columns)
+        if self.plain:
+            rows = rows.with_columns(pl.col(pl.String).str.replace(_WHOLE.pattern, "${1}").replace("", None))
         if self.guarded:
             rows = rows.with_columns(pl.col(pl.String).str.strip_prefix("'"))
         if self.formulas:
@@ -103,7 +108,10 @@ class TextTable:
         """Say why the rows cannot be read, not even as text."""
         if "more fields" in str(error):
             return f"{self._long_row()} has more cells than its header; put cells that contain the separator in quotes"
-        return "one of its quotes is never closed; double the quotes inside a quoted cell"
+        return (
+            'a cell begins with a quotation mark but does not end with it, such as "Gold" Ltd; put the whole cell in '
+            "quotes, and double those inside it"
+        )
 
     def _long_row(self) -> str:
         """Return the number and the beginning of the first row with too many cells."""
@@ -126,7 +134,7 @@ def open_text(
     ``column1, column2, …``. The encoding is by default UTF-8, UTF-16 with a byte order mark, or else Windows-1252 with
     a notice.
     """
-    content, found = _content(path, encoding, notices)
+    content, found, n_inside = _content(path, encoding, notices)
     start = _start_text(path, content)
     whole = list(io.StringIO(start, newline=""))
     if _ESCAPED.search(start):
@@ -157,8 +165,15 @@ def open_text(
         if above:
             those = f"{plural(len(above), 'line')} above the table in {path.name}"
             notice(f"Left out {those}: {shortened(above[0].strip())}.", notices)
-    rows = _rows(lines, separator)
-    if any(cell.startswith(" ") and cell.lstrip(" ").startswith('"') for row in rows for cell in row):
+    may_be_plain = separator != " " and bool(n_inside or any(_IN_CELL.search(line) for line in lines))
+    plain = may_be_plain and _are_plain(path, content, separator, n_above, comment)
+    if n_inside and not plain:
+        is_one = n_inside == 1
+        those = f"{plural(n_inside, 'line')} of {path.name} {'begins' if is_one else 'begin'} within quotation marks"
+        belong = f"{'belongs' if is_one else 'belong'} to the row above"
+        notice(f"{those} and {belong}: a quotation mark in a cell must be doubled.", notices)
+    rows = _rows(lines, separator, plain=plain)
+    if not plain and any(cell.startswith(" ") and cell.lstrip(" ").startswith('"') for row in rows for cell in row):
         content = _QUOTED_LATE.sub(rb"\1", path.read_bytes() if content is None else content)
         lines = [_QUOTED_LATE.sub(rb"\1", line.encode()).decode() for line in lines]
         rows = _rows(lines, separator)
@@ -188,7 +203,7 @@ def open_text(
     rows = [[_FORMULA.sub(r"\1", cell) for cell in row] for row in rows] if formulas else rows
     return TextTable(
         path, own or names, separator, named, comment, n_above, content, own is not None, rows, formulas, padded,
-        encoding=found,
+        encoding=found, plain=plain,
     )  # fmt: skip
 
 
@@ -217,14 +232,9 @@ def text_content(path: Path, encoding: str | None = None, notices: list[str] | N
     return _content(path, encoding, notices)[0]
 
 
-def _content(path: Path, encoding: str | None, notices: list[str] | None) -> tuple[bytes | None, str]:
-    """Return what :func:`text_content` does, and the encoding of the file."""
+def _content(path: Path, encoding: str | None, notices: list[str] | None) -> tuple[bytes | None, str, int]:
+    """Return what :func:`text_content` does, the encoding of the file, and how many lines begin within quotes."""
     content, found, fits, line_ends, n_inside = _scanned(path, encoding)
-    if n_inside:
-        is_one = n_inside == 1
-        those = f"{plural(n_inside, 'line')} of {path.name} {'begins' if is_one else 'begin'} within quotation marks"
-        belong = f"{'belongs' if is_one else 'belong'} to the row above"
-        notice(f"{those} and {belong}: a quotation mark in a cell must be doubled.", notices)
     if not fits and encoding is None and found == "utf-8":
         found = _codepage(path.read_bytes() if content is None else content)
         advice = f"if letters look wrong, {_name_encoding(path, found)}"
@@ -232,10 +242,10 @@ def _content(path: Path, encoding: str | None, notices: list[str] | None) -> tup
     elif not fits:
         raise ValueError(f"its text is not {found.upper()}; {_name_encoding(path, found)}")
     if found in ("utf-8", "utf-8-sig") and line_ends != "\r":
-        return content, found
+        return content, found, n_inside
     content = path.read_bytes() if content is None else content
     text = _decoded(content, found)
-    return (text.replace("\r", "\n") if line_ends == "\r" else text).encode(), found
+    return (text.replace("\r", "\n") if line_ends == "\r" else text).encode(), found, n_inside
 
 
 def with_encoding(place: Any, encoding: str | None = None) -> Any:
@@ -419,7 +429,19 @@ def _are_padded(lines: list[str], rows: list[list[str]]) -> bool:
     return any(all(cell != cell.strip(" ") for cell in column) for column in columns)
 
 
-def _rows(lines: list[str], separator: str) -> list[list[str]]:
+def _are_plain(path: Path, content: bytes | None, separator: str, n_above: int, comment: str | None) -> bool:
+    """Return whether each line has as many cells as the others if quotes are part of the text."""
+    sign, mark = separator.encode(), comment.encode() if comment else None
+    with io.BytesIO(content) if content is not None else path.open("rb") as file:
+        rows = (line for line in islice(file, n_above, None) if line.strip() and not (mark and line.startswith(mark)))
+        counts = (line.count(sign) for line in rows)
+        first = next(counts, 0)
+        return first > 0 and all(count == first for count in counts)
+
+
+def _rows(lines: list[str], separator: str, *, plain: bool = False) -> list[list[str]]:
+    if plain:
+        return [[_WHOLE.sub(r"\1", cell) for cell in line.rstrip("\r\n").split(separator)] for line in lines[:200]]
     if separator == " " and not any('"' in line for line in lines[:200]):
         return [line.split() for line in lines[:200]]
     rows: list[list[str]] = []
