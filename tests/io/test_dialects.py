@@ -45,8 +45,8 @@ DIALECTS = {
     "a quotation mark within a cell is part of it": Case(
         "from,to,amount,memo", '{a},{b},{i},"x"', swap=('cy,1,"x"', 'cy,1,19" monitor'), amounts=range(12),
         n_edges=12),
-    "quotes in cells without any others": Case(
-        "from,to,amount,memo", "{a},{b},{i},{c}", ["x", '19" monitor', "y", "z"], amounts=range(12), ids=PEOPLE,
+    "such a mark beside cells in quotes that hold the separator": Case(
+        "from,to,amount,memo", "{a},{b},{i},{c}", ["x", '19" monitor', "y", '"a, b"'], amounts=range(12), ids=PEOPLE,
         unsaid="…quotation…"),
     "an id that begins with a word in quotes": Case(
         "from\tto\tamount", '"{a}" Ltd\t"{b}" Ltd\t{i}', name="a.tsv", amounts=range(12),

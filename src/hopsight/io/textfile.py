@@ -39,7 +39,7 @@ _NUMBERS = re.compile(r"[\d\s]+")
 _QUOTED_LATE = re.compile(rb'(?m)(^|[,;|\t]) +(?=")')  # a, "b": the quotes belong to the cell all the same
 _ESCAPED = re.compile(r'\\"(?![,;|\t\r\n]|$)')  # "say \"hi\"", as MySQL writes, and no folder as in "C:\"
 _IN_CELL = re.compile(r'(?:^|[,;|\t])"[^"]*"[^",;|\t\r\n]')  # "Gold" Ltd
-_WHOLE = re.compile('^"(.*)"$')
+_QUOTED, _WHOLE = re.compile(rb'"(?:[^"]|"")*"'), re.compile(rb'^"(.*)"$')
 _SPACES, _PADDING = re.compile(rb"[ \t]+"), re.compile(rb"(?m)^ | (?=\r?$)")
 
 
@@ -69,7 +69,6 @@ class TextTable:
     padded: bool = False  # whether spaces around cells mean nothing, as in "ann, bo, 7"
     of_folders: Mapping[str, str] = field(default_factory=dict)  # columns that folders such as year=2024 name
     encoding: str = "utf-8"  # of the file
-    plain: bool = False  # whether quotes are part of the text, as in 19" monitor, but around whole cells
 
     def scan(self, columns: Sequence[str], text: Sequence[str], *, guess: bool = True) -> pl.LazyFrame:
         """Return these columns, to be read when they are needed; empty rows are left out.
@@ -79,7 +78,7 @@ class TextTable:
         """
         options: dict[str, Any] = {
             "separator": self.separator, "comment_prefix": self.comment, "skip_lines": self.n_above,
-            "has_header": self.has_header, "glob": False, "quote_char": None if self.plain else '"',
+            "has_header": self.has_header, "glob": False,
         }  # fmt: skip
         source = self.path if self.content is None else self.content
         # polars does not undouble the quotes in a name, so columns are matched by position.
@@ -90,8 +89,6 @@ class TextTable:
         rows = pl.scan_csv(source, infer_schema=guess, schema_overrides=types, **options)
         rows = rows.rename(dict(zip(theirs, self.names, strict=True)))
         rows = rows.with_columns(pl.lit(value).alias(name) for name, value in self.of_folders.items()).select(columns)
-        if self.plain:
-            rows = rows.with_columns(pl.col(pl.String).str.replace(_WHOLE.pattern, "${1}").replace("", None))
         if self.guarded:
             rows = rows.with_columns(pl.col(pl.String).str.strip_prefix("'"))
         if self.formulas:
@@ -165,15 +162,20 @@ def open_text(
         if above:
             those = f"{plural(len(above), 'line')} above the table in {path.name}"
             notice(f"Left out {those}: {shortened(above[0].strip())}.", notices)
-    may_be_plain = separator != " " and bool(n_inside or any(_IN_CELL.search(line) for line in lines))
-    plain = may_be_plain and _are_plain(path, content, separator, n_above, comment)
-    if n_inside and not plain:
+    requoted = None
+    if separator != " " and (n_inside or any(_IN_CELL.search(line) for line in lines)):
+        requoted = _requoted(path, content, separator, n_above, comment)
+    if requoted is not None:
+        content = requoted
+        lines = list(io.StringIO(_start_text(path, content), newline=""))
+        n_above, comment = 0, None
+    elif n_inside:
         is_one = n_inside == 1
         those = f"{plural(n_inside, 'line')} of {path.name} {'begins' if is_one else 'begin'} within quotation marks"
         belong = f"{'belongs' if is_one else 'belong'} to the row above"
         notice(f"{those} and {belong}: a quotation mark in a cell must be doubled.", notices)
-    rows = _rows(lines, separator, plain=plain)
-    if not plain and any(cell.startswith(" ") and cell.lstrip(" ").startswith('"') for row in rows for cell in row):
+    rows = _rows(lines, separator)
+    if any(cell.startswith(" ") and cell.lstrip(" ").startswith('"') for row in rows for cell in row):
         content = _QUOTED_LATE.sub(rb"\1", path.read_bytes() if content is None else content)
         lines = [_QUOTED_LATE.sub(rb"\1", line.encode()).decode() for line in lines]
         rows = _rows(lines, separator)
@@ -203,7 +205,7 @@ def open_text(
     rows = [[_FORMULA.sub(r"\1", cell) for cell in row] for row in rows] if formulas else rows
     return TextTable(
         path, own or names, separator, named, comment, n_above, content, own is not None, rows, formulas, padded,
-        encoding=found, plain=plain,
+        encoding=found,
     )  # fmt: skip
 
 
@@ -429,19 +431,40 @@ def _are_padded(lines: list[str], rows: list[list[str]]) -> bool:
     return any(all(cell != cell.strip(" ") for cell in column) for column in columns)
 
 
-def _are_plain(path: Path, content: bytes | None, separator: str, n_above: int, comment: str | None) -> bool:
-    """Return whether each line has as many cells as the others if quotes are part of the text."""
-    sign, mark = separator.encode(), comment.encode() if comment else None
+def _requoted(path: Path, content: bytes | None, separator: str, n_above: int, comment: str | None) -> bytes | None:
+    """Return the table with quotes around cells such as ``19" monitor``, which hold some but are not within any.
+
+    None if its lines then have different numbers of cells: some cells have several lines.
+    """
+    mark, above = separator.encode(), comment.encode() if comment else None
+    sign = re.escape(mark)
+    cell = re.compile(rb'(?:^|(?<=%b))(?:"(?:[^"]|"")*"(?=%b|$)|[^%b]*)' % (sign, sign, sign))
+    rows: list[bytes] = []
+    n_cells = 0
     with io.BytesIO(content) if content is not None else path.open("rb") as file:
-        rows = (line for line in islice(file, n_above, None) if line.strip() and not (mark and line.startswith(mark)))
-        counts = (line.count(sign) for line in rows)
-        first = next(counts, 0)
-        return first > 0 and all(count == first for count in counts)
+        for line in islice(file, n_above, None):
+            if not line.strip() or (above and line.startswith(above)):
+                continue
+            cells = cell.findall(line.rstrip(b"\r\n"))
+            n_cells = n_cells or len(cells)
+            if len(cells) != n_cells or n_cells < 2:
+                return None
+            rows.append(mark.join(map(_in_quotes, cells)))
+    return b"\n".join([*rows, b""])
 
 
-def _rows(lines: list[str], separator: str, *, plain: bool = False) -> list[list[str]]:
-    if plain:
-        return [[_WHOLE.sub(r"\1", cell) for cell in line.rstrip("\r\n").split(separator)] for line in lines[:200]]
+def _in_quotes(cell: bytes) -> bytes:
+    """Return a cell within quotes if it holds some and is not within any.
+
+    >>> [_in_quotes(cell) for cell in (b'19" monitor', b'"19" monitor"', b'"a ""b"", c"')]
+    [b'"19"" monitor"', b'"19"" monitor"', b'"a ""b"", c"']
+    """
+    if b'"' not in cell or _QUOTED.fullmatch(cell):
+        return cell
+    return b'"%b"' % (_WHOLE.sub(rb"\1", cell).replace(b'"', b'""'))
+
+
+def _rows(lines: list[str], separator: str) -> list[list[str]]:
     if separator == " " and not any('"' in line for line in lines[:200]):
         return [line.split() for line in lines[:200]]
     rows: list[list[str]] = []
