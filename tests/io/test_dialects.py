@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .cases import PEOPLE, Case, each_of
+from .cases import FEW, PEOPLE, Case, each_of
 
 HALVES = [i + 0.5 for i in range(12)]
 PAID = "payer;payee;amount;date", "{a};{b};{i}.5;{day:02}.03.2024"
@@ -42,6 +42,18 @@ DIALECTS = {
         "from;to;amount, EUR;place", "{a};{b};{i},5;x", ids=PEOPLE),
     "a backslash before a quote within quotes": Case(
         "from,to,amount", '"{a} \\"x\\", ltd","{b} \\"x\\", ltd",{i}', ids=[f'{name} "x", ltd' for name in PEOPLE]),
+    "a quotation mark within a cell is part of it": Case(
+        "from,to,amount,memo", '{a},{b},{i},"x"', swap=('cy,1,"x"', 'cy,1,19" monitor'), amounts=range(12),
+        n_edges=12),
+    "such a mark beside cells in quotes that hold the separator": Case(
+        "from,to,amount,memo", "{a},{b},{i},{c}", ["x", '19" monitor', "y", '"a, b"'], amounts=range(12), ids=PEOPLE,
+        unsaid="…quotation…"),
+    "an id that begins with a word in quotes": Case(
+        "from\tto\tamount", '"{a}" Ltd\t"{b}" Ltd\t{i}', name="a.tsv", amounts=range(12),
+        ids=[f'"{name}" Ltd' for name in PEOPLE]),
+    "a quote that is never closed": Case(
+        "from,to,amount,memo", "{a},{b},{i},{c}", ['"x', "y", "z"], pairs=FEW[:9], amounts=range(9),
+        unsaid="…quotation…"),
 } | {
     f"Polish text with {more} is not read as Western European": Case(
         f"{first};{second};{more}", "{a};{b};{i}", encoding="cp1250", ends=f"{first}>{second}", said=POLISH)

@@ -10,6 +10,7 @@ import pytest
 
 from hopsight.io.derive import STRUCTURE, Arcs, EdgeRows, derive, structure, usual
 from hopsight.io.edges import EdgeColumns, edge_columns
+from hopsight.io.notices import Detail
 from hopsight.loading import load
 
 from .cases import refuses
@@ -39,9 +40,18 @@ def test_every_column_finds_its_place() -> None:
         "Read column 'When' as the time of each edge: 2024-05-31 17:30 to 2024-06-02 00:00.",
         "Read column 'amount' as the amount of each edge: 1.50 to 2, 3.50 in all.",
         "Other columns describe edges: 'how' ('card', 'cash'), 'hot' (0, 1, empty).",
-        "If 'hot' says which cases are known or which events did not take place, pass learn_from='hot' or "
-        "ignore=['hot=1'].",
+        "If 'hot' says which cases are known or which events did not take place, pass learn_from='hot' or, "
+        "to leave rows out, ignore=['hot=VALUE'].",
     ]
+
+
+@pytest.mark.parametrize(("name", "cells", "is_said"), [
+    ("txreceipt_status", [0, 1, 1], True), ("success", ["true", "false", "true"], True),
+    ("status", ["ok", "no", "ok"], False), ("direction", [-1, 1, 1], False),
+])  # fmt: skip
+def test_two_values_that_may_say_what_did_not_take_place(name: str, cells: list[object], is_said: bool) -> None:
+    said = f"ignore=['{name}=VALUE']."
+    assert any(each.endswith(said) for each in sorted_in({name: cells, "amount": [1.5, 2.0, 3.0]})[1]) == is_said
 
 
 def test_an_empty_cell_of_an_edge_is_not_invented() -> None:
@@ -232,6 +242,9 @@ def test_dates_are_shown_as_the_file_writes_them(dates: list[str | None], patter
     assert load(frame, notices=[]).events.dates == pattern
 
 
+TIMES = "times such as 2024-05-31 17:30"
+
+
 @pytest.mark.parametrize(("name", "words"), [
     ("amount", ["１２", "３", "４"]), ("amount", ["1,234.56", "1.234,56", "1k"]),
     ("Date", ["31. Mai", "1. Juni", "1. Juni"]),
@@ -239,9 +252,12 @@ def test_dates_are_shown_as_the_file_writes_them(dates: list[str | None], patter
 def test_text_under_the_name_of_an_amount_or_a_time_is_said(name: str, words: list[str]) -> None:
     found, notices = sorted_in({name: [*words, words[0]]})
     assert list(found.categories) == [name]
-    said = f"Column {name!r} holds text (such as {words[0]!r}) instead of {'numbers' if name == 'amount' else 'times'}"
-    assert notices[0] == f"{said}; it is read as categories."
-    assert sorted_in({name: [*words[:2], f"{words[2]}?"]})[1] == [f"{said} and is left out."]
+    wanted, example = ("numbers", "plain numbers such as 1234.50") if name == "amount" else ("times", TIMES)
+    said = f"Column {name!r} holds text (such as {words[0]!r}) instead of {wanted}"
+    assert notices[0] == f"{said} and is read as categories; write {example}."
+    for cells, why in ([*words[:2], f"{words[2]}?"], said), ([None] * 3, f"Column {name!r} has no value at all"):
+        notices = sorted_in({name: cells})[1]
+        assert notices == [f"{why} and is left out; write {example}."] and not isinstance(notices[0], Detail)
 
 
 @pytest.mark.parametrize("role", ["weight_column", "time_column"])

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from hopsight.graph import AttributedGraph
+from hopsight.io.notices import Detail
 from hopsight.io.tables import read_tables
 from hopsight.loading import load
 
@@ -115,6 +116,31 @@ def test_ids_are_read_from_the_column_that_the_edges_name() -> None:
     graph, notices = loaded(circle(["a@x", "b@x", "c@x"]), nodes=nodes)
     assert graph.node_ids.tolist() == ["a@x", "b@x", "c@x"]
     assert "Read node ids from column 'email'." in notices
+
+
+@pytest.mark.parametrize(("columns", "ends", "read"), [
+    ("customer_id,account_id", "from_account_id,to_account_id", "account_id"),
+    ("customer_id,account_id", "source,target", "customer_id"),
+    ("client_no,account_id", "from_account_id,to_account_id", "account_id"),
+    ("row,account_no", "sender_account,receiver_account", "account_no"),
+    ("id,account", "sender_account,receiver_account", "account"),
+    ("balance_rank,id", "payer,payee", "id"),
+])  # fmt: skip
+def test_of_columns_with_the_same_ids_one_is_read_by_its_name(columns: str, ends: str, read: str) -> None:
+    ids, others = range(1, 31), [i * 7 % 31 for i in range(1, 31)]
+    edges = circle([*ids]).rename(dict(zip(("source", "target"), ends.split(","), strict=True)))
+    first, second = columns.split(",")
+    nodes = pl.DataFrame({first: others, second: ids, "age": [1, 2, 3] * 10})
+    graph, notices = loaded(edges, nodes=nodes)
+    assert graph.node_ids.tolist() == nodes[read].to_list()
+    other = first if read == second else second
+    said = f"Read node ids from column {read!r}; {other!r} has nearly as many ids of the edges"
+    assert any(each.startswith(said) and not isinstance(each, Detail) for each in notices)
+
+
+def test_the_column_with_most_ids_of_the_edges_is_read() -> None:
+    nodes = pl.DataFrame({"customer_id": range(11, 41), "code": range(1, 31), "age": [1, 2, 3] * 10})
+    assert loaded(circle([*range(1, 31)]), nodes=nodes)[0].node_ids.tolist() == [*range(1, 31)]
 
 
 def test_tables_that_have_nothing_in_common() -> None:

@@ -53,8 +53,8 @@ ROWS = {
         said="Left out the lines of a.csv that begin with '#', such as '#1,2,3,4': these are comments."),
     "no comment": Case(HEADER, "{a},{b},{i},x", n_edges=12, unsaid="…comments…"),
     "rows that an open quotation mark swallows are counted": Case(
-        "from,to,amount,memo", "{a},{b},{i},{c}", ["x", '"see above', "y", 'as agreed"', "x", "y"], n_edges=8,
-        said="4 lines of a.csv begin within quotation marks and belong to the row above: a quotation mark in a cell "
+        "from,to,amount,memo", "{a},{b},{i},{c}", ["x", '"see above', "y", 'as agreed"', "x", '"y\nz"'], n_edges=8,
+        said="6 lines of a.csv begin within quotation marks and belong to the row above: a quotation mark in a cell "
         "must be doubled."),
     "copies with the same number are one payment, and rows are numbered as in the file": Case(
         "invoice_no,payer,payee,amount,status", [*NUMBERED, NUMBERED[5], NUMBERED[7], "99,A1,,7,ok"],

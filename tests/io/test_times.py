@@ -69,7 +69,7 @@ FORMS = {
         ("ts", "17092512{i:02}000000", "2024-03-01", 1),
         ("ts_ms", "17092512{i:02}000", "2024-03-01", 1),
         ("epoch_us", "17092512{i:02}000000", "2024-03-01", 1),
-        ("when", "{day:02}.03.24", "2024-03-01", DAY))
+        ("when", "{day:02}.03.24", "2024-03-01", DAY), ("when", "{end}-03-24", "2024-03-20", DAY))
 } | {
     f"as programs of many countries write them: {cell}": Case(
         "from|to|amount|date", "{a}|{b}|{i}|" + cell, times=(f"2024-03-20{' 06:05:56' * ('5' in cell)}", DAY))
@@ -89,6 +89,7 @@ FORMS = {
         "payer,payee,ts", "{a},{b},{c}", cells, refused=f"…{refused}…")
     for cells, refused in (
         (["17092512{i:02}", "17092512{i:02}000"], "has times in different units (1709251200 and 1709251201000)"),
+        (["24-05-{end}"], "'24-05-20' seems to begin with the year"),
         (["24/05/{end}"], "'24/05/20' seems to begin with the year"),
         (["24.05.{end}"], "'24.05.20' seems to begin with the year; write dates as 2024-05-31"))
 }  # fmt: skip

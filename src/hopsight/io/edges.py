@@ -39,7 +39,6 @@ from hopsight.io.vocabulary import (
     is_currency_name,
     is_money_name,
     is_secondary_name,
-    is_status_name,
     ways,
     words_of,
 )
@@ -215,8 +214,13 @@ class EdgeColumns:
         sums = pl.DataFrame({"unit": self._currencies, "amount": self.numbers[name]}).drop_nulls("amount")
         return rules.amount_span(least, most, dict(sums.group_by("unit").sum().sort("unit").rows()))
 
-    def notice_guesses(self, given: Collection[str | None], notices: list[str] | None) -> None:
-        """Say which columns are the weight, the time and the amount of each edge, and how far they reach."""
+    def notice_guesses(
+        self, given: Collection[str | None], statuses: Collection[str], notices: list[str] | None
+    ) -> None:
+        """Say which columns are the weight, the time and the amount of each edge, and how far they reach.
+
+        ``statuses`` are columns of which another notice says which rows count.
+        """
         roles = {"weight": self.weight, "time": self.time, "amount": self.amount}
         roles.pop("amount" if self.amount == self.weight else "", None)
         for role, name in roles.items():
@@ -249,19 +253,20 @@ class EdgeColumns:
             shown = ", ".join(map(self._shown, others[:MOST_OTHERS]))
             more = f" and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
             notice(f"Other columns describe edges: {shown}{more}.", notices, detail=self.amount is not None)
-        if judging := {name: word for name in others if (word := self._judgment(name)) and not is_status_name(name)}:
-            name, word = next(iter(judging.items()))
+        if judging := [name for name in others if name not in statuses and self._may_judge(name)]:
             example = ", for example" if len(judging) > 1 else ""
-            advice = f"pass {option('learn_from', name)} or {option('ignore', [f'{name}={word}'])}{example}"
+            leave_out = f"to leave rows out, {option('ignore', [f'{judging[0]}=VALUE'])}"
             says = "say which cases are known or which events did not take place"
             says = says if len(judging) > 1 else f"says{says[3:]}"
+            advice = f"pass {option('learn_from', judging[0])} or, {leave_out}{example}"
             notice(f"If {listed([*map(repr, judging)])} {says}, {advice}.", notices)
 
-    def _judgment(self, name: str) -> str | None:
-        """Return the last of at most two values that may say which cases are known or which events took place."""
+    def _may_judge(self, name: str) -> bool:
+        """Return whether at most two values may say which cases are known or which events took place."""
         column, values = self._values(name)
         is_mark = len(values) == 1 and column.null_count() > 0
-        return values[-1] if is_mark or (len(values) == 2 and not JUDGING.isdisjoint(map(str.lower, values))) else None
+        are_signs = "-1" in values  # of a direction
+        return is_mark or (len(values) == 2 and not are_signs and not JUDGING.isdisjoint(map(str.lower, values)))
 
     def _values(self, name: str) -> tuple[pl.Series, list[str]]:
         """Return a column and its different values as a message shows them; those of times do not count."""
@@ -370,7 +375,7 @@ def edge_columns(
         if name == clock:
             continue
         if column.null_count() == len(column):
-            rules.leave_out(name, rules.NO_VALUE, notices)
+            rules.leave_out(name, rules.NO_VALUE, notices, _wanted(name)[1])
         elif name in category:
             found.categories[name] = rules.in_one_case(as_words(column), notices)
         elif name == time:
@@ -392,7 +397,8 @@ def edge_columns(
         )
     if currency is not None and (found.currency is None or found.amount is None):
         raise Refusal("currency", "needs amounts and a column of their currencies")
-    found.notice_guesses((weight_column, time_column), notices)
+    statuses = [name for name in names if rules.says_status(frame[name])]
+    found.notice_guesses((weight_column, time_column), statuses, notices)
     return found
 
 
@@ -461,26 +467,35 @@ def _sort_in(column: pl.Series, found: EdgeColumns, notices: list[str] | None) -
             column, found.units[name] = marked
             holds = rules.text_kind(column, notices)
         if holds == "categories":
-            wanted = "numbers" if is_money_name(name) else "times" if first_known([name], TIME_NAMES) else None
+            wanted, advice = _wanted(name)
             said = f"holds text (such as {shortened(rules.filled(column)[0])}) instead of {wanted}" if wanted else ""
-            if _put_categories(column, found, notices, said) and said:
-                notice(f"Column {name!r} {said}; it is read as categories.", notices)
+            if _put_categories(column, found, notices, said, advice) and said:
+                notice(f"Column {name!r} {said} and is read as categories{advice}.", notices)
         elif rules.is_dates(holds):
             _put_dates(column, holds, found, notices)
         elif holds == "empty":
-            rules.leave_out(name, rules.NO_VALUE, notices)
+            rules.leave_out(name, rules.NO_VALUE, notices, _wanted(name)[1])
         else:
             _put_numbers(column, holds, found, notices)
     else:
         rules.leave_out(name, f"holds neither numbers nor text but {kind}", notices)
 
 
-def _put_categories(column: pl.Series, found: EdgeColumns, notices: list[str] | None, said: str = "") -> bool:
+def _wanted(name: str) -> tuple[str, str]:
+    """Return what a column called like an amount or a time should hold, and advice how to write it."""
+    if is_money_name(name):
+        return "numbers", "; write plain numbers such as 1234.50"
+    return ("times", "; write times such as 2024-05-31 17:30") if first_known([name], TIME_NAMES) else ("", "")
+
+
+def _put_categories(
+    column: pl.Series, found: EdgeColumns, notices: list[str] | None, said: str = "", advice: str = ""
+) -> bool:
     """Add a column of categories, and return whether it is one: free text and numbers of rows hardly ever repeat."""
     words = as_words(column)
     n_values, n_filled = words.drop_nulls().n_unique(), len(words) - words.null_count()
     if FEWEST_ROWS <= n_filled == n_values or (n_filled >= LEAST_ROWS and 2 * n_values > n_filled):
-        rules.leave_out(column.name, said or "has different values in most rows", notices, can_keep=not said)
+        rules.leave_out(column.name, said or "has different values in most rows", notices, advice, can_keep=not said)
         return False
     found.categories[column.name] = rules.in_one_case(words, notices)
     return True

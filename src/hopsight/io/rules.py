@@ -113,7 +113,7 @@ SLASHED = {"day-first dates": "dmy", "month-first dates": "mdy"}  # 31/12/2024 a
 _TIME = r"([01]?\d|2[0-4]):([0-5]\d)(?::((?:[0-5]\d|60)(?:\.\d+)?))?\s*([AaPp]\.?\s?[Mm]\b\.?)?"
 _CLOCK = rf"(?:[T ,:]+{_TIME})?\s*(?:Z|UTC|GMT|([+-])(\d{{2}}):?(\d{{2}}))?(?:\s*\([A-Za-z ]+\))?\s*$"
 _NEW, _OLD = r"[0-3]\d", r"[4-9]\d"  # years 20.. and 19..: contracts end in the 2030s, few people were born before 1940
-_LAST_CENTURY = rf"^\s*\d{{1,2}}(?:/\d{{1,2}}/|\.\d\d\.|[ -]\p{{L}}+\.?[ -])({_OLD})\b"
+_LAST_CENTURY = rf"^\s*\d{{1,2}}(?:/\d{{1,2}}/|-\d{{1,2}}-|\.\d\d\.|[ -]\p{{L}}+\.?[ -])({_OLD})\b"
 _WEEKDAY = r"^\s*(?:\p{L}+,\s+|\p{L}{2,3}\.?\s+)?"
 _MONTH = r"(\p{L}{3,})\.?"
 _PLAIN = {  # how dates, such as 31-May-24 and May 31, 2024, and times of day are rewritten before they are read
@@ -443,7 +443,7 @@ def as_seconds(column: pl.Series, order: str | None = None) -> pl.Series:
         return words.replace_strict(different, as_seconds(different, order), default=None, return_dtype=pl.Float64)
     words = in_figures(words)
     if order is not None:
-        words = words.str.replace(r"^\s*(\d{1,2})-(\d{1,2})-(\d{4})\b", "${1}/${2}/${3}")  # 31-12-2024
+        words = words.str.replace(r"^\s*(\d{1,2})-(\d{1,2})-(\d{4}|\d\d)\b", "${1}/${2}/${3}")  # 31-12-2024
         return _seconds(words, _SLASHED_DATE, order)
     seconds = _seconds(words, _DATE, "ymd")
     german = words.str.contains(_GERMAN_DATE).fill_null(False)
@@ -821,11 +821,11 @@ def _years_first(words: pl.Series) -> bool:
     """Return whether the last of three numbers of two digits differs more often than the first, as a day does.
 
     >>> import polars as pl
-    >>> forms = ("24/05/%d", "%d/05/24", "24.05.%d", "%d.05.24")
+    >>> forms = ("24/05/%d", "24-05-%d", "%d/05/24", "24.05.%d", "%d.05.24")
     >>> [_years_first(pl.Series([text % day for day in range(10, 30)])) for text in forms]
-    [True, False, True, False]
+    [True, True, False, True, False]
     """
-    parts = words.str.extract_groups(r"^\s*(\d\d)[/.](\d\d)[/.](\d\d)\b").struct.unnest()
+    parts = words.str.extract_groups(r"^\s*(\d\d)[/.-](\d\d)[/.-](\d\d)\b").struct.unnest()
     first, _, last = (part.drop_nulls().n_unique() for part in parts)
     may_be_days = nearly_all(parts.to_series(2).cast(pl.Int64).is_between(1, 31).fill_null(False))
     return may_be_days and last > max(3, 2 * first)
@@ -963,6 +963,11 @@ def notice_ignored(left_out: Mapping[str, int], notices: list[str] | None) -> No
         notice(f"Left out {plural(n_rows, 'row')} with {entry}." if n_rows else none, notices)
 
 
+def says_status(column: pl.Series) -> bool:
+    """Return whether a column of words is called like a status, which :func:`leaves_out_void` judges."""
+    return column.dtype in (pl.String, pl.Categorical, pl.Enum) and is_status_name(column.name)
+
+
 def leaves_out_void(column: pl.Series, ignore: Sequence[str], notices: list[str] | None) -> bool:
     """Return whether rows are left out whose status says that they did not take place, as ``cancelled`` does.
 
@@ -975,7 +980,7 @@ def leaves_out_void(column: pl.Series, ignore: Sequence[str], notices: list[str]
     >>> leaves_out_void(pl.Series("state", ["ok", "ok", "late"]), [], kept), kept[1].partition(" to leave")[0]
     (True, "Rows count whatever their state is ('ok': 2, 'late': 1);")
     """
-    if column.dtype not in (pl.String, pl.Categorical, pl.Enum) or not is_status_name(column.name):
+    if not says_status(column):
         return False
     column = column.cast(pl.String)
     void, known = column.filter(are_void(column)), known_form(column.name)

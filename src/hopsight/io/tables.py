@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopsight.canonical import DUPLICATES, Events
-from hopsight.checks import Refusal, check_choice, option, plural, shortened, spelling, suggest
+from hopsight.checks import Refusal, check_choice, listed, option, plural, shortened, spelling, suggest
 from hopsight.graph import AttributedGraph
 from hopsight.io import ids, rules
 from hopsight.io.derive import COUNTS, EdgeRows, derive, no_rows, parse_derive
@@ -41,7 +41,7 @@ from hopsight.io.nodes import (
     with_unknown,
 )
 from hopsight.io.notices import NamedNotices, notice, notice_renamed
-from hopsight.io.rules import LEAST_ROWS
+from hopsight.io.rules import ALL_BUT_FEW, LEAST_ROWS
 from hopsight.io.sources import TABLE_SUFFIXES, Address, reading, resolve
 from hopsight.io.typed import Nodes, Relation, check_type, typed_graph
 from hopsight.io.vocabulary import (
@@ -52,6 +52,7 @@ from hopsight.io.vocabulary import (
     is_event_name,
     is_row_id_name,
     normalized_name,
+    words_of,
 )
 from hopsight.system.lazy_polars import pl
 
@@ -59,6 +60,7 @@ OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsigh
 DIRECTED = "hopsight_directed"  # by which an edge list of this kind is recognized
 EDGES, NODES = "edges", "nodes"  # tables that no description names
 MOST = 0.5  # share of the ids of edges that a column of node ids has
+ID_WORDS = {"id", "no", "nr", "number", "code", "key"}  # which say nothing about whose ids they are
 SHOWN = 6  # names of attributes in a line
 MISSPELLED = 0.8  # likeness of a type without a table to one that has a table
 
@@ -805,24 +807,39 @@ def _without_copies(rows: pl.DataFrame, others: Sequence[str], notices: list[str
 
 
 def find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | None) -> str:
-    """Return the column with the node ids: the one called so, unless few ids of the edges are in it and more elsewhere.
+    """Return the column with the node ids: of those whose values differ, the one with most ids of the edges.
 
-    A column of customers and one of accounts may both be called ids; the edges say which one is meant.
+    Among columns with nearly as many, it is one that shares a word with the names of the ends, as ``account_id`` does
+    with ``from_account``, or else the one called like ids, or the first.
     """
     called = find_id(table.names, None)
-    wanted = [ids.same_form(end.unique()) for end in ends]
-
-    def share(name: str) -> float:
-        column = ids.forms_of(table.read([name], text=[name])[name], table.typed)
-        return max(ids.share_known(end, column) for end in wanted)
-
-    if not wanted or share(called) >= MOST:
+    if not ends:
         return called
-    best = max(table.names, key=lambda name: (share(name), name == called))
-    if best != called and share(best) >= MOST:
+    wanted = [ids.same_form(end.unique()) for end in ends]
+    words = {word for end in ends for word in words_of(end.name)} - ID_WORDS
+    named = [name for name in table.names if not words.isdisjoint(words_of(name))]
+
+    def share(column: pl.Series) -> float:
+        known = ids.forms_of(column, table.typed)
+        differ = column.name == called or len(known) > ALL_BUT_FEW * column.count()
+        return max(ids.share_known(end, known) for end in wanted) if differ else -1.0
+
+    shares = {called: share(table.read([called], text=[called])[called])}
+    if called not in named or shares[called] < ALL_BUT_FEW:
+        may_be = [column.name for column in table.head(table.names) if share(column) >= 0.0]  # the others are not read
+        shares |= {name: share(table.read([name], text=[name])[name]) for name in may_be if name != called}
+    least = max(MOST, ALL_BUT_FEW * max(shares.values()))
+    fitting = [name for name in shares if shares[name] >= least]
+    best = max(fitting, key=lambda name: (name in named, name == called), default=called)
+    if others := [name for name in fitting if name != best]:
+        those = (
+            f"{listed([*map(repr, others)])} {'has' if len(others) == 1 else 'have'} nearly as many ids of the edges"
+        )
+        advice = f"if that is wrong, pass {option('id_column', others[0])}"
+        notice(f"Read node ids from column {best!r}; {those}: {advice}.", notices)
+    elif best != called:
         notice(f"Read node ids from column {best!r}.", notices)
-        return best
-    return called
+    return best
 
 
 def _values(node_ids: pl.Series) -> Any:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,8 @@ _FORMULA = re.compile(r'^="(.*)"$')
 _NUMBERS = re.compile(r"[\d\s]+")
 _QUOTED_LATE = re.compile(rb'(?m)(^|[,;|\t]) +(?=")')  # a, "b": the quotes belong to the cell all the same
 _ESCAPED = re.compile(r'\\"(?![,;|\t\r\n]|$)')  # "say \"hi\"", as MySQL writes, and no folder as in "C:\"
+_IN_CELL = re.compile(r'(?:^|[,;|\t])"[^"]*"[^",;|\t\r\n]')  # "Gold" Ltd
+_QUOTED, _WHOLE = re.compile(rb'"(?:[^"]|"")*"'), re.compile(rb'^"(.*)"$')
 _SPACES, _PADDING = re.compile(rb"[ \t]+"), re.compile(rb"(?m)^ | (?=\r?$)")
 
 
@@ -103,7 +105,10 @@ class TextTable:
         """Say why the rows cannot be read, not even as text."""
         if "more fields" in str(error):
             return f"{self._long_row()} has more cells than its header; put cells that contain the separator in quotes"
-        return "one of its quotes is never closed; double the quotes inside a quoted cell"
+        return (
+            'a cell begins with a quotation mark but does not end with it, such as "Gold" Ltd; put the whole cell in '
+            "quotes, and double those inside it"
+        )
 
     def _long_row(self) -> str:
         """Return the number and the beginning of the first row with too many cells."""
@@ -126,7 +131,7 @@ def open_text(
     ``column1, column2, …``. The encoding is by default UTF-8, UTF-16 with a byte order mark, or else Windows-1252 with
     a notice.
     """
-    content, found = _content(path, encoding, notices)
+    content, found, n_inside = _content(path, encoding, notices)
     start = _start_text(path, content)
     whole = list(io.StringIO(start, newline=""))
     if _ESCAPED.search(start):
@@ -157,6 +162,18 @@ def open_text(
         if above:
             those = f"{plural(len(above), 'line')} above the table in {path.name}"
             notice(f"Left out {those}: {shortened(above[0].strip())}.", notices)
+    requoted = None
+    if separator != " " and (n_inside or any(_IN_CELL.search(line) for line in lines)):
+        requoted = _requoted(path, content, separator, n_above, comment)
+    if requoted is not None:
+        content = requoted
+        lines = list(io.StringIO(_start_text(path, content), newline=""))
+        n_above, comment = 0, None
+    elif n_inside:
+        is_one = n_inside == 1
+        those = f"{plural(n_inside, 'line')} of {path.name} {'begins' if is_one else 'begin'} within quotation marks"
+        belong = f"{'belongs' if is_one else 'belong'} to the row above"
+        notice(f"{those} and {belong}: a quotation mark in a cell must be doubled.", notices)
     rows = _rows(lines, separator)
     if any(cell.startswith(" ") and cell.lstrip(" ").startswith('"') for row in rows for cell in row):
         content = _QUOTED_LATE.sub(rb"\1", path.read_bytes() if content is None else content)
@@ -217,14 +234,9 @@ def text_content(path: Path, encoding: str | None = None, notices: list[str] | N
     return _content(path, encoding, notices)[0]
 
 
-def _content(path: Path, encoding: str | None, notices: list[str] | None) -> tuple[bytes | None, str]:
-    """Return what :func:`text_content` does, and the encoding of the file."""
+def _content(path: Path, encoding: str | None, notices: list[str] | None) -> tuple[bytes | None, str, int]:
+    """Return what :func:`text_content` does, the encoding of the file, and how many lines begin within quotes."""
     content, found, fits, line_ends, n_inside = _scanned(path, encoding)
-    if n_inside:
-        is_one = n_inside == 1
-        those = f"{plural(n_inside, 'line')} of {path.name} {'begins' if is_one else 'begin'} within quotation marks"
-        belong = f"{'belongs' if is_one else 'belong'} to the row above"
-        notice(f"{those} and {belong}: a quotation mark in a cell must be doubled.", notices)
     if not fits and encoding is None and found == "utf-8":
         found = _codepage(path.read_bytes() if content is None else content)
         advice = f"if letters look wrong, {_name_encoding(path, found)}"
@@ -232,10 +244,10 @@ def _content(path: Path, encoding: str | None, notices: list[str] | None) -> tup
     elif not fits:
         raise ValueError(f"its text is not {found.upper()}; {_name_encoding(path, found)}")
     if found in ("utf-8", "utf-8-sig") and line_ends != "\r":
-        return content, found
+        return content, found, n_inside
     content = path.read_bytes() if content is None else content
     text = _decoded(content, found)
-    return (text.replace("\r", "\n") if line_ends == "\r" else text).encode(), found
+    return (text.replace("\r", "\n") if line_ends == "\r" else text).encode(), found, n_inside
 
 
 def with_encoding(place: Any, encoding: str | None = None) -> Any:
@@ -417,6 +429,39 @@ def _are_padded(lines: list[str], rows: list[list[str]]) -> bool:
         return False
     columns = zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)
     return any(all(cell != cell.strip(" ") for cell in column) for column in columns)
+
+
+def _requoted(path: Path, content: bytes | None, separator: str, n_above: int, comment: str | None) -> bytes | None:
+    """Return the table with quotes around cells such as ``19" monitor``, which hold some but are not within any.
+
+    None if its lines then have different numbers of cells: some cells have several lines.
+    """
+    mark, above = separator.encode(), comment.encode() if comment else None
+    sign = re.escape(mark)
+    cell = re.compile(rb'(?:^|(?<=%b))(?:"(?:[^"]|"")*"(?=%b|$)|[^%b]*)' % (sign, sign, sign))
+    rows: list[bytes] = []
+    n_cells = 0
+    with io.BytesIO(content) if content is not None else path.open("rb") as file:
+        for line in islice(file, n_above, None):
+            if not line.strip() or (above and line.startswith(above)):
+                continue
+            cells = cell.findall(line.rstrip(b"\r\n"))
+            n_cells = n_cells or len(cells)
+            if len(cells) != n_cells or n_cells < 2:
+                return None
+            rows.append(mark.join(map(_in_quotes, cells)))
+    return b"\n".join([*rows, b""])
+
+
+def _in_quotes(cell: bytes) -> bytes:
+    """Return a cell within quotes if it holds some and is not within any.
+
+    >>> [_in_quotes(cell) for cell in (b'19" monitor', b'"19" monitor"', b'"a ""b"", c"')]
+    [b'"19"" monitor"', b'"19"" monitor"', b'"a ""b"", c"']
+    """
+    if b'"' not in cell or _QUOTED.fullmatch(cell):
+        return cell
+    return b'"%b"' % (_WHOLE.sub(rb"\1", cell).replace(b'"', b'""'))
 
 
 def _rows(lines: list[str], separator: str) -> list[list[str]]:

@@ -638,10 +638,12 @@ def _key(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(errors="replace"), digest_size=8).digest(), "little") | 1
 
 
-def joining_column(path: Path, ends: Sequence[pl.Series]) -> str:
-    """Return the column of a node table with the ids of the events, as ``detect`` finds it."""
+def joining_column(path: Path, ends: Sequence[pl.Series], columns: Columns) -> str:
+    """Return the column of a node table with the ids of the events, as ``detect`` finds it; another notice names it."""
+    names = (columns.source or "", columns.target or "")
     with reading(path):
-        return find_joining(open_table(path, notices=[]), ends, None)
+        named = [end.alias(name) for end, name in zip(ends, names, strict=True)]
+        return find_joining(open_table(path, notices=[]), named, [])
 
 
 def check_joined(path: Path, name: str, known: pl.Series, ends: Sequence[pl.Series]) -> None:

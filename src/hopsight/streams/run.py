@@ -121,7 +121,7 @@ def stream(request: StreamRequest, folder: Path, *, progress: Progress | None = 
         with stages.stage("load"):
             events = stack.enter_context(sorted_events(source, request.columns, claimed.staging))
             if request.nodes is not None:
-                name = joining_column(Path(request.nodes), events.ends())
+                name = joining_column(Path(request.nodes), events.ends(), events.columns)
                 request = dataclasses.replace(request, columns=dataclasses.replace(events.columns, node_id=name))
             attributes = _attributes(request)
             if attributes is not None and request.nodes is not None:
