@@ -819,8 +819,15 @@ def find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | N
     words = {word for end in ends for word in words_of(end.name)} - ID_WORDS
     named = [name for name in table.names if not words.isdisjoint(words_of(name))]
 
+    def kinds(values: pl.Series) -> set[bool]:
+        return {*values.str.contains(r"^[0-9]+$")}
+
+    of_edges = set[bool]().union(*map(kinds, wanted))
+
     def share(column: pl.Series) -> float:
         known = ids.forms_of(column, table.typed)
+        if column.name != called and kinds(known).isdisjoint(of_edges):
+            return -1.0  # numbers beside text, or the other way round
         differ = column.name == called or len(known) > ALL_BUT_FEW * column.count()
         return max(ids.share_known(end, known) for end in wanted) if differ else -1.0
 
