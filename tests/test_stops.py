@@ -100,10 +100,20 @@ IN_A_CLASS = (
     "'__set_name__': lambda *_: os.kill(os.getpid(), signal.SIGTERM)})()})"
 )
 
+# and so does Rust of what is raised while it looks for numpy
+IN_A_PANIC = """
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+    os.read(os.pipe()[0], 1)
+except BaseException:
+    raise type("PanicException", (BaseException,), {})
+"""
+
 
 @pytest.mark.parametrize(("library", "happens", "command", "code", "said"), [
     ("numpy.dtypes", "raise KeyboardInterrupt", EXPLAIN, 130, "hopsight: stopped\n"),
     ("numpy.dtypes", IN_A_CLASS, EXPLAIN, 143, "hopsight: stopped\n"),  # it waits for the end of the import
+    ("numpy.dtypes", IN_A_PANIC, EXPLAIN, 143, "hopsight: stopped\n"),
     # before the command line is loaded, nobody can say a word
     ("typer", "os.kill(os.getpid(), signal.SIGINT)", "runpy.run_module('hopsight', run_name='__main__')", -2, ""),
 ])  # fmt: skip

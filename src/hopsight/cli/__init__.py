@@ -64,9 +64,11 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _complain(str(stop), _stopped_by(received))
     except KeyboardInterrupt:  # before typer was there to notice it
         return _complain("stopped", _stopped_by(received))
-    except Exception as error:
-        if received:  # a library has made another error of it
+    except BaseException as error:
+        if received:  # a library has made another error of it, or a panic
             return _complain("stopped", _stopped_by(received))
+        if not isinstance(error, Exception):
+            raise
         if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed
             return 0
         if os.environ.get(DEBUG):
