@@ -100,20 +100,10 @@ IN_A_CLASS = (
     "'__set_name__': lambda *_: os.kill(os.getpid(), signal.SIGTERM)})()})"
 )
 
-# and so does Rust of what is raised while it looks for numpy
-IN_A_PANIC = """
-try:
-    os.kill(os.getpid(), signal.SIGTERM)
-    os.read(os.pipe()[0], 1)
-except BaseException:
-    raise type("PanicException", (BaseException,), {})
-"""
-
 
 @pytest.mark.parametrize(("library", "happens", "command", "code", "said"), [
     ("numpy.dtypes", "raise KeyboardInterrupt", EXPLAIN, 130, "hopsight: stopped\n"),
     ("numpy.dtypes", IN_A_CLASS, EXPLAIN, 143, "hopsight: stopped\n"),  # it waits for the end of the import
-    ("numpy.dtypes", IN_A_PANIC, EXPLAIN, 143, "hopsight: stopped\n"),
     # before the command line is loaded, nobody can say a word
     ("typer", "os.kill(os.getpid(), signal.SIGINT)", "runpy.run_module('hopsight', run_name='__main__')", -2, ""),
 ])  # fmt: skip
@@ -122,6 +112,23 @@ def test_a_stop_while_libraries_are_imported_is_one_word(
 ) -> None:
     done = python(IMPORTING + command, library, happens, timeout=60)
     assert (done.returncode, done.stderr[-500:]) == (code, said)
+
+
+def test_a_stop_that_a_library_turns_into_a_panic_is_one_word() -> None:
+    program = (
+        "import os, signal, sys, time\n"
+        "from hopsight import cli\n"
+        "def command():\n"
+        "    try:\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        time.sleep(30)\n"
+        "    except BaseException:\n"
+        "        raise type('PanicException', (BaseException,), {})  # as libraries in Rust do\n"
+        "cli._command = command\n"
+        "sys.exit(cli.main(['detect']))"
+    )
+    done = python(program, timeout=60)
+    assert (done.returncode, done.stderr) == (143, "hopsight: stopped\n")
 
 
 def test_a_signal_that_a_library_swallows_is_repeated_without_a_word() -> None:
