@@ -290,12 +290,13 @@ def banks() -> str:
     lines = [
         [str(row["seed"]), row["times"], row["hubs"], ", ".join(map(str, row["hub_ranks"])), digits(row["takeovers"]),
          digits(row["mules"]), f"{row['rings']} of 5", str(row["ordinary_of_20"]),
+         f"{row['flagged']}, {row['flagged_planted']}",
          f"{row['edges_15']} / {row['edges_50']}", f"{row['edges_15_alone']} / {row['edges_50_alone']}",
          f"{row['hub_alerted']}, {row['takeover_alerted']}, {row['mule_alerted']}", str(row["false_alerts"])]
         for row in raw("bank")
     ]  # fmt: skip
     header = ["seed", "times", "hubs", "their ranks", "takeovers", "mules", "rings listed", "ordinary of the first 20",
-              "first 15 / 50 edges", "without accounts", "hubs, takeovers, mules alerted", "false alerts"]  # fmt: skip
+              "flagged, planted", "first 15 / 50 edges", "without accounts", "hubs, takeovers, mules alerted", "false alerts"]  # fmt: skip
     return markdown(header, lines)
 
 
