@@ -295,8 +295,10 @@ def banks() -> str:
          f"{row['hub_alerted']}, {row['takeover_alerted']}, {row['mule_alerted']}", str(row["false_alerts"])]
         for row in raw("bank")
     ]  # fmt: skip
-    header = ["seed", "times", "hubs", "their ranks", "takeovers", "mules", "rings listed", "ordinary of the first 20",
-              "flagged, planted", "first 15 / 50 edges", "without accounts", "hubs, takeovers, mules alerted", "false alerts"]  # fmt: skip
+    header = [
+        "seed", "times", "hubs", "their ranks", "takeovers", "mules", "rings listed", "ordinary of the first 20",
+        "flagged, planted", "first 15 / 50 edges", "without accounts", "hubs, takeovers, mules alerted", "false alerts",
+    ]  # fmt: skip
     return markdown(header, lines)
 
 
