@@ -62,7 +62,7 @@ def test_few_large_first_payments_of_an_hour_are_a_burst_and_as_many_small_ones_
     found = facts(bank([*large, *again, *small, *always], 70), "burst", 0)
     assert (found.n_events, found.n_new, found.with_new) == (16, 4, True)
     sentence = flow_reason("burst", found, [], Calendar()).sentence
-    assert "It sent 9 to 2,000 to 4 new receivers" in sentence and "8,108 in all 16 events" in sentence
+    assert "It sent 9 to 2,000 to 4 new receivers in 16 events" in sentence and ", 8,108 in all;" in sentence
     known = [(0, 40, 5.0, 20.0)] + [(0, 40, 5.0, 50.0 + k / 100.0) for k in range(9)]
     found = facts(bank([*large, *known, *small, *always], 70), "burst", 0)  # told by the strangers alone
     assert (found.n_events, found.n_new, found.sums) == (4, 4, ((8000.0, None),))

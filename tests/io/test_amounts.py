@@ -62,6 +62,9 @@ NAMES = {
         said=f"Columns {one!r} and {other!r} are not used as amounts, as each row has only one of them…")
     for one, other in (("debit", "credit"), ("Wypłata", "Wpłata"), ("Amount out", "Amount in"))
 } | {
+    "a refund beside the amount is no other side of it": Case(
+        "date,from,to,amount,refund", "2024-03-{day:02},{a},{b},{c}", ["{i}.5,", "{i}.5,", ",{i}.5"], frame="typed",
+        said="…Read column 'amount' as the amount of each edge…"),
     "a column of edges that was not understood is named with what it holds": Case(
         "from,to,date,amount,isError,Wert,place", "{a},{b},2024-03-{day:02},{i},{c}",
         ["0,{i}7,", "1,{i}7,x", "0,{i}7,x", "1,{i}7,", "0,{i}7,x", "1,{i}7,x"],

@@ -45,6 +45,9 @@ DIALECTS = {
     "a quotation mark within a cell is part of it": Case(
         "from,to,amount,memo", '{a},{b},{i},"x"', swap=('cy,1,"x"', 'cy,1,19" monitor'), amounts=range(12),
         n_edges=12),
+    "such a mark in a file that begins with a byte order mark": Case(
+        '"from","to","amount","memo"', '"{a}","{b}",{i},{c}', ["x", '19" monitor'], encoding="utf-8-sig", ids=PEOPLE,
+        ends="from>to"),
     "such a mark beside cells in quotes that hold the separator": Case(
         "from,to,amount,memo", "{a},{b},{i},{c}", ["x", '19" monitor', "y", '"a, b"'], amounts=range(12), ids=PEOPLE,
         unsaid="…quotation…"),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hopsight.canonical import Events
 from hopsight.graph import AttributedGraph
 from hopsight.io.npz import read_npz, write_npz
 
@@ -78,3 +79,16 @@ def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
     np.savez(tmp_path / "trap.npz", edges=[[0], [1]], attributes=np.array([[Trap()], [Trap()]], dtype=object))
     refuses("Object arrays cannot be loaded", tmp_path / "trap.npz", by=read_npz)
     assert not (tmp_path / "sprung").exists()
+
+
+def test_earlier_events_keep_their_amounts_and_currencies(tmp_path: Path) -> None:
+    """Bursts of a later file are compared with what was paid before it."""
+    earlier = Events(np.array([0, 1]), np.array([1, 2]), np.array([5.0, np.nan]), np.array([1.0, 2.0]),
+                     np.array([1, 0]), ("EUR", "USD"))  # fmt: skip
+    now = Events(np.array([0]), np.array([2]), np.array([7.0]), np.array([9.0]), np.array([1]), ("EUR", "USD"),
+                 earlier=earlier)  # fmt: skip
+    write_npz(AttributedGraph.from_edges([0], [2], np.zeros((3, 1)), events=now), tmp_path / "g.npz")
+    found = read_npz(tmp_path / "g.npz").events.earlier
+    for column in ("source", "target", "amount", "time", "currency"):
+        np.testing.assert_array_equal(getattr(found, column), getattr(earlier, column))
+    assert found.currencies == ("EUR", "USD")

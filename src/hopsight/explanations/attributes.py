@@ -202,8 +202,7 @@ class AttributeComparison:
 
     def _words(self, position: int, top: int) -> tuple[OwnValue, ...]:
         """Return the rarest words of a node, after the number of its words if that is unusual."""
-        row = self.graph.attributes[[position]].tocsr()
-        row.eliminate_zeros()
+        row = self._given[[position]].tocsr()
         size = np.array([row.nnz])
         lower, higher = (
             float(found[0]) for found in (self._sizes.percent_below(size), self._sizes.percent_above(size))
@@ -214,7 +213,7 @@ class AttributeComparison:
         counts = np.diff(self._by_column.indptr)[row.indices]
         for place in np.argsort(counts, kind="stable")[: top - len(found)].tolist():
             name, share = self.graph.attribute_names[row.indices[place]], counts[place] / self._by_column.shape[0]
-            if share < USUAL and position not in self._filled.get(int(row.indices[place]), ()):
+            if share < USUAL:
                 value = float(row.data[place])
                 found.append(OwnValue(name, value, share=float(share), unique=bool(counts[place] == 1)))
         return tuple(found)
@@ -239,7 +238,20 @@ class AttributeComparison:
     def _rows(self) -> Any:
         """Their attributes."""
         is_all = self._compared_nodes.size == self.graph.n_nodes
-        return self.graph.attributes if is_all else self.graph.attributes[self._compared_nodes]
+        return self._given if is_all else self._given[self._compared_nodes]
+
+    @cached_property
+    def _given(self) -> Any:
+        """The attributes; of a sparse matrix, without those that were filled in."""
+        if not self.sparse:
+            return self.graph.attributes
+        given = self.graph.attributes.tocoo()
+        filled = np.zeros(given.nnz, dtype=np.bool_)
+        for column, rows in self._filled.items():
+            mine = np.flatnonzero(given.col == column)
+            filled[mine[np.isin(given.row[mine], rows)]] = True
+        kept = ~filled & (given.data != 0)
+        return sp.csr_array((given.data[kept], (given.row[kept], given.col[kept])), shape=given.shape)
 
     @cached_property
     def _usual(self) -> tuple[NDArray[np.bool_], FloatArray, FloatArray, list[IntArray]]:

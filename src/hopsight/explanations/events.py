@@ -206,20 +206,20 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
     total = _totals(facts.sums)
     only = facts.sums[0][1] if facts.sums else None
     amount, known = total if facts.smallest is None else money(facts.smallest, facts.largest, currency=only), ""
-    several = f" {facts.n_events:,} events" if new and facts.n_events > facts.n_new else ""
-    in_all = f", {total} in all{several}" if total != amount else f", in{several}" * bool(several)
+    several = f" in {facts.n_events:,} events" if new and facts.n_events > facts.n_new else ""
+    in_all = f", {total} in all" if total != amount else ""
     if 0 < facts.n_amounts < facts.n_events:
         amount, known = "", f"; {plural(facts.n_amounts, 'amount')} known: {amount}"
     if not total:  # nothing is sent: events may be claims, calls or log-ins
         what = plural(facts.n_events, "incoming event" if received else "outgoing event")
         who = f"edges {'from' if received else 'to'} {plural(facts.n_new, 'new partner')}" if new else what
-        start = f"It had {who}"
+        start = f"It had {who}{several}"
     elif new and received:
         who = plural(facts.n_new, "new sender")
-        start = f"{who} sent it {amount}" if amount else f"{who} reached it"
+        start = f"{who} sent it {amount}{several}" if amount else f"{who} reached it{several}"
     elif new:
         who = plural(facts.n_new, "new receiver")
-        start = f"It sent {amount} to {who}" if amount else f"It reached {who}"
+        start = f"It sent {amount} to {who}{several}" if amount else f"It reached {who}{several}"
     else:
         what, did = plural(facts.n_events, "amount" if amount else "event"), "received" if received else "sent"
         who, start = f"{what} {did}", f"It {did} {what}" + (f" of {amount}" if amount else "")

@@ -210,8 +210,8 @@ def facts(graph: AttributedGraph, kind: str, node: int, usual: FlowBaseline | No
 def _burst(flow: Flow, node: int) -> BurstFacts:
     way, rest = divmod(int(flow.burst[1][node]), SERIES * len(WIDTHS))
     series, width = divmod(rest, len(WIDTHS))
-    counts = [float(found[node, 0]) for found in flow.windows[way][series]]
-    width = next(each for each, count in enumerate(counts) if count >= NEARLY_ALL * counts[width])  # the shortest
+    weights, counts = (np.array([found[node, column] for found in flow.windows[way][series]]) for column in (0, 3))
+    width = int(np.argmax((weights >= NEARLY_ALL * weights[width]) & (counts > 1.0)))  # the shortest
     mine = flow.by_node[way]
     first = int(flow.windows[way][series][width][node, 1])
     rows = mine.order[first : mine.start[node + 1]]

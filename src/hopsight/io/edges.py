@@ -102,10 +102,14 @@ class EdgeColumns:
 
     @cached_property
     def sides(self) -> list[str]:
-        """Two columns of amounts that left and reached an account, of which each row has one; none if there are not."""
+        """Two columns of amounts that left and reached an account, of which each row has one; none if there are not.
+
+        Either both or none are called like what was paid: a refund beside an amount is no side.
+        """
         used = {name: each.fill_null(0.0) != 0.0 for name, each in self.numbers.items() if each.n_unique() > 2}
         for one, other in combinations((name for name in used if name != self.weight), 2):
-            if not (used[one] & used[other]).any() and (used[one] | used[other]).mean() >= LEAST_NAMED:  # type: ignore
+            alike = _is_paid(one) == _is_paid(other) and not (used[one] & used[other]).any()
+            if alike and (used[one] | used[other]).mean() >= LEAST_NAMED:  # type: ignore[operator]
                 return [one, other]
         return []
 
@@ -296,7 +300,7 @@ class EdgeColumns:
             notice(f"Column {money!r} is not used as the amount of each edge: {why}.", notices)
         elif self.sides:
             one, other = map(repr, self.sides)
-            why = "as each row has only one of them: write them into one column, and swap the ends where money came in"
+            why = "as each row has only one of them: write them into one column, and swap the ends where it came in"
             notice(f"Columns {one} and {other} are not used as amounts, {why}.", notices)
         elif self.weight is None and len(measures) == 1:
             weigh = f"pass {option('weight_column', measures[0])} to weigh edges by it"
@@ -330,6 +334,11 @@ class EdgeColumns:
                 one, other = (", ".join(sorted(map(str, each))) for each in (counts, units))
                 what = f"Amounts are in {one} by {first}, but in {other} by {place}"
                 notice(f"{what}: {first} counts; correct what is wrong.", notices)
+
+
+def _is_paid(name: str) -> bool:
+    """Return whether a column is called like what was paid, not like a fee or a refund."""
+    return is_money_name(name) and not is_secondary_name(name)
 
 
 def _are_called_currencies(name: str, words: pl.Series) -> bool:

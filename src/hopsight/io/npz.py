@@ -78,6 +78,7 @@ def unpack_text(buffer: NDArray[Any], offsets: NDArray[Any], count: int) -> list
 
 VERSION = 1
 EDGE_FIELDS = ("edge_weight", "edge_time", "edge_attributes", "edge_relation")
+EARLIER = ("amount", "time", "currency")  # what is kept of earlier events
 TEXT_FIELDS = ("node_types", "node_names")
 CONTEXT_ARRAYS = ("counts", "distinct", "links", "other_types", "n_sharing", "means")
 CONTEXT_TEXTS = ("names", "types", "others", "mean_names")
@@ -155,7 +156,8 @@ def write_npz(graph: AttributedGraph, path: Path) -> None:
         arrays["event_moves"] = np.int64(graph.events.moves)
         if (earlier := graph.events.earlier) is not None:
             arrays["event_earlier_ends"] = np.stack([earlier.source, earlier.target])
-            arrays["event_earlier_time"] = earlier.time
+            parts = {name: getattr(earlier, name) for name in EARLIER}
+            arrays |= {f"event_earlier_{name}": values for name, values in parts.items() if values is not None}
     texts = {field: getattr(graph, field) for field in (*TEXT_FIELDS, "edge_attribute_names", "relation_names")}
     if graph.context is not None:
         arrays |= {f"context_{part}": getattr(graph.context, part) for part in CONTEXT_ARRAYS}
@@ -237,10 +239,11 @@ def _events(arrays: Arrays) -> Events | None:
         raise ValueError("its events have dates of an unknown kind; update hopsight")
     names = tuple(_names(arrays, "event_currencies", offsets.size - 1) or ())
     moves = bool(arrays.get("event_moves", np.int64(1)))
-    ends, time = (arrays.get(f"event_earlier_{part}") for part in ("ends", "time"))
+    ends = arrays.get("event_earlier_ends")
+    parts: dict[str, Any] = {name: arrays.get(f"event_earlier_{name}") for name in EARLIER}
     if ends is not None and (ends.ndim != 2 or len(ends) != 2):
         raise ValueError("its earlier events do not have two ends each")
-    earlier = None if ends is None else Events(ends[0], ends[1], time=time)
+    earlier = None if ends is None else Events(ends[0], ends[1], **parts, currencies=names)
     return Events(**columns, currencies=names, dates=DATE_PATTERNS[pattern], moves=moves, earlier=earlier)
 
 

@@ -445,7 +445,7 @@ def _requoted(path: Path, content: bytes | None, separator: str, n_above: int, c
         for line in islice(file, n_above, None):
             if not line.strip() or (above and line.startswith(above)):
                 continue
-            cells = cell.findall(line.rstrip(b"\r\n"))
+            cells = cell.findall(line.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n"))
             n_cells = n_cells or len(cells)
             if len(cells) != n_cells or n_cells < 2:
                 return None
