@@ -77,8 +77,8 @@ def encode(
     used, such as text with more than 50 different values, are left out with a notice. The matrix is sparse (CSR) if it
     is large and mostly zero.
 
-    ``columns`` have ``n_rows`` values each and are consumed one at a time. Empty numbers are filled with the mean of the
-    node's own type, if there are several ``types``; ``filled`` receives their rows by the name of the attribute.
+    ``columns`` have ``n_rows`` values each and are consumed one at a time. Empty numbers are filled with the mean of
+    the node's own type, if there are several ``types``; ``filled`` receives their rows by the name of the attribute.
     ``ours`` says that hopsight wrote the table, where numbers are attributes whatever their column is called.
 
     Examples
