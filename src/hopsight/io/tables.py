@@ -459,7 +459,8 @@ class NodeRows:
             if not frame.height:
                 raise ValueError("it has a header but no rows")
             if not frame[id_name].is_unique().all():
-                n_rows, frame = frame.height, frame.unique([id_name, *kept, *compared], keep="first", maintain_order=True)
+                n_rows, all_of_it = frame.height, [id_name, *kept, *compared]
+                frame = frame.unique(all_of_it, keep="first", maintain_order=True)
                 if n_rows > frame.height:
                     notice(f"Left out repeated rows of nodes: {n_rows - frame.height:,}.", notices)
             for entry, (name, value) in labels.items():
