@@ -62,10 +62,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _complain("stopped", _stopped_by(received)) if code == INTERRUPTED else code
     except StoppedError as stop:
         return _complain(str(stop), _stopped_by(received))
-    except KeyboardInterrupt:  # before typer was there to notice it
-        return _complain("stopped", _stopped_by(received))
     except BaseException as error:
-        if received:  # a library has made another error of it, or a panic
+        # Before typer was there to notice it, or a library has made another error of it, or a panic.
+        if received or isinstance(error, KeyboardInterrupt):
             return _complain("stopped", _stopped_by(received))
         if not isinstance(error, Exception):
             raise

@@ -213,18 +213,18 @@ def _burst(facts: BurstFacts, names: Any, calendar: Calendar) -> tuple[str, str]
     if not total:  # nothing is sent: events may be claims, calls or log-ins
         what = plural(facts.n_events, "incoming event" if received else "outgoing event")
         who = f"edges {'from' if received else 'to'} {plural(facts.n_new, 'new partner')}" if new else what
-        start = f"It had {who}{several}"
+        start = f"It had {who}"
     elif new and received:
         who = plural(facts.n_new, "new sender")
-        start = f"{who} sent it {amount}{several}" if amount else f"{who} reached it{several}"
+        start = f"{who} sent it {amount}" if amount else f"{who} reached it"
     elif new:
         who = plural(facts.n_new, "new receiver")
-        start = f"It sent {amount} to {who}{several}" if amount else f"It reached {who}{several}"
+        start = f"It sent {amount} to {who}" if amount else f"It reached {who}"
     else:
         what, did = plural(facts.n_events, "amount" if amount else "event"), "received" if received else "sent"
         who, start = f"{what} {did}", f"It {did} {what}" + (f" of {amount}" if amount else "")
     short = f"{who}, {total}" if total else who
-    return f"{start} {when}{known}{in_all}{usually}.", f"{short} {within}"
+    return f"{start}{several} {when}{known}{in_all}{usually}.", f"{short} {within}"
 
 
 def _totals(sums: Sequence[tuple[float, str | None]]) -> str:

@@ -97,9 +97,9 @@ def encode(
             blocks.append(_compact(encode_column(column, plan, types)))
             if plan.n_empty and plan.fill and filled is not None:
                 own = [name for name in plan.names if not name.endswith(f"={MISSING_CATEGORY}")]
-                of_words = plan.how == "categories"
-                cells = [as_words(column)] * len(own) if of_words else _numbers(column, plan.how)
+                cells = [as_words(column)] if plan.how == "categories" else _numbers(column, plan.how)
                 empty = [each.is_null().arg_true().to_numpy() for each in cells]
+                empty *= len(own) // len(empty)  # of all categories, the same
                 filled |= {name: rows for name, rows in zip(own, empty, strict=True) if rows.size}
     notice_filled(plans, missing, notices, typed=types is not None)
     return _assemble(blocks, n_rows) if blocks else np.zeros((n_rows, 0)), [

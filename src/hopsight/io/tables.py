@@ -46,6 +46,7 @@ from hopsight.io.sources import TABLE_SUFFIXES, Address, reading, resolve
 from hopsight.io.typed import Nodes, Relation, check_type, typed_graph
 from hopsight.io.vocabulary import (
     ID_NAMES,
+    KEY_WORDS,
     TOTALS,
     find_end_names,
     is_amount_name,
@@ -60,7 +61,6 @@ OUR_COLUMNS = ("hopsight_weight", "hopsight_time")  # in edge lists that hopsigh
 DIRECTED = "hopsight_directed"  # by which an edge list of this kind is recognized
 EDGES, NODES = "edges", "nodes"  # tables that no description names
 MOST = 0.5  # share of the ids of edges that a column of node ids has
-ID_WORDS = {"id", "no", "nr", "number", "code", "key"}  # which say nothing about whose ids they are
 SHOWN = 6  # names of attributes in a line
 MISSPELLED = 0.8  # likeness of a type without a table to one that has a table
 
@@ -817,7 +817,7 @@ def find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | N
     if not ends:
         return called
     wanted = [ids.same_form(end.unique()) for end in ends]
-    words = {word for end in ends for word in words_of(end.name)} - ID_WORDS
+    words = {word for end in ends for word in words_of(end.name)} - KEY_WORDS
     named = [name for name in table.names if not words.isdisjoint(words_of(name))]
 
     def kinds(values: pl.Series) -> set[bool]:

@@ -159,6 +159,7 @@ NO_ENDS = {  # words of a property of an end
     "nom", "nombre", "naam", "nazwa", "имя", "наименование", "status", "system", "valid", "period", "exchange",
     "version", "stage", "step", "price", "channel", "platform", "reason", "category",
 }  # fmt: skip
+KEY_WORDS = {"id", "no", "nr", "number", "code", "key"}  # of a column of ids, which do not say whose they are
 ID_WORDS = {
     "id", "account", "iban", "address", "ip", "h", "host", "number", "acct", "user", "node", "konto", "compte",
     "cuenta", "conta", "conto", "rekening", "rachunek", "cpf", "cnpj", "счет", "счёт", "инн", "hesap", "账号", "口座",
