@@ -165,12 +165,12 @@ def test_an_unusual_amount_and_amounts_below_a_limit() -> None:
         "31 amounts received just below 1,000 EUR",
     )
     rents = replace(found, n_regular=7)
-    words = "(880 to 995); 7 more do not count, as it has known those partners for two weeks. It sent"
+    words = "(880 to 995); 7 more do not count, single amounts from partners known for two weeks. It sent"
     assert words in said("amount", rents)[0]
     words = (
-        "31 amounts it received from d lie just below 1,000 EUR (880 to 995); 1 more does not count, as it has known "
+        "31 amounts it received from d lie just below 1,000 EUR (880 to 995); 1 more does not count, a single amount"
     )
-    assert said("amount", replace(rents, near_partner=3, n_regular=1))[0].startswith(f"{words}that partner for two")
+    assert said("amount", replace(rents, near_partner=3, n_regular=1))[0].startswith(f"{words} from a partner known ")
     alone = AmountFacts(
         "received", 48_900.0, 121.7, 2, False, 1, None, None, 0, 0, None, None, None, None, None, NOTHING
     )

@@ -107,8 +107,8 @@ def test_activity_is_explained_by_the_expected_number_of_edges(model: Any, town:
     degree = int(town.degrees[2])
     assert reasons.expected_degree is not None and 2 < reasons.expected_degree < 15 < degree
     expected = f"{reasons.expected_degree:.0f}"
-    assert reasons.unusual.startswith(f"Has {degree} connections; nodes with similar attributes have about {expected}.")
-    assert reasons.in_short == f"{degree} connections; about {expected} would be usual"
+    assert reasons.unusual.startswith(f"Has {degree} connections; its attributes suggest about {expected}.")
+    assert reasons.in_short == f"{degree} connections; its attributes suggest about {expected}"
     stands_out = str(reasons.own_values[0])
     assert f"What stands out in its attributes: {stands_out}" in reasons.unusual
 

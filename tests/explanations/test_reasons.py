@@ -221,9 +221,9 @@ def test_one_payment_is_told_once_and_by_its_amount() -> None:
 @pytest.mark.parametrize(
     ("degree", "expected", "sentence"),
     [
-        (41, 6.2, "Has 41 connections; nodes with similar attributes have about 6."),
-        (1, 1.26, "Has 1 connection; nodes with similar attributes have about 1.3."),
-        (0, 5000.0, "Has no connections; nodes with similar attributes have about 5,000."),
+        (41, 6.2, "Has 41 connections; its attributes suggest about 6."),
+        (1, 1.26, "Has 1 connection; its attributes suggest about 1.3."),
+        (0, 5000.0, "Has no connections; its attributes suggest about 5,000."),
         (41, None, "Has 41 connections, more than 97% of nodes."),
     ],
 )

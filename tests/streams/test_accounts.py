@@ -169,7 +169,7 @@ def test_late_events_are_no_new_partners_within_a_minute(tmp_path: Path) -> None
     assert found[0].height == 0
     reason = found[1].filter(decided_by="partners")["reason"].item()
     assert (
-        "4 new partners within 3 minutes so far, 3,600 USD in first payments (900 USD each); nothing else since"
+        "3 new partners within 2 minutes so far, 2,700 USD in first payments (900 USD each); nothing else since"
         in reason
     )
     assert reason.endswith("; 20 payments that came late are not counted.")

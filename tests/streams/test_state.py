@@ -130,7 +130,7 @@ def test_refuses_a_state_of_another_version(tmp_path: Path, monkeypatch: pytest.
     with monkeypatch.context() as patch:
         patch.setattr(module, "VERSION", 7)
         State.new(dict(NOTES), seed=0).save(tmp_path / STATE)
-    with pytest.raises(ValueError, match="it has version 7, not 8; start again with hopsight stream"):
+    with pytest.raises(ValueError, match="it has version 7, not 9; start again with hopsight stream"):
         State.load(tmp_path / STATE)
 
 

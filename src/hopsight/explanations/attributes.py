@@ -188,16 +188,17 @@ class AttributeComparison:
             if tail[column] >= USUAL:
                 continue
             name, value, share = self.graph.attribute_names[column], float(own[column]), float(same[column])
+            among = "nodes with a value" if column in self._filled else "nodes"
             if column not in chosen and not binary[column]:
                 lower, higher = (float(100 * count[column] / n[column]) for count in (below, above))
-                found.append(OwnValue(name, value, lower, higher, usual=self._places(column).median))
+                found.append(OwnValue(name, value, lower, higher, usual=self._places(column).median, among=among))
                 continue
             category, equals, its_value = name.partition("=")
             unique = bool(n[column] - below[column] - above[column] <= 1)
             if equals and value == 1:
-                found.append(OwnValue(category, its_value, share=share, unique=unique))
+                found.append(OwnValue(category, its_value, share=share, unique=unique, among=among))
             else:
-                found.append(OwnValue(name, value, share=share, unique=unique))
+                found.append(OwnValue(name, value, share=share, unique=unique, among=among))
         return tuple(found)
 
     def _words(self, position: int, top: int) -> tuple[OwnValue, ...]:

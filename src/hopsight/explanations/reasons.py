@@ -207,7 +207,7 @@ class OwnValue:
 
     ``lower`` and ``higher`` are the percentages of nodes with a lower and with a higher value, and ``usual`` is the
     median. For a category, a word or a yes-or-no attribute, ``share`` is the share of nodes that have the same value
-    instead.
+    instead. ``among`` says which nodes these are.
     """
 
     name: str
@@ -217,6 +217,7 @@ class OwnValue:
     share: float | None = None
     unique: bool = False
     usual: float | None = None
+    among: str = "nodes"
 
     @property
     def place(self) -> str:
@@ -224,10 +225,10 @@ class OwnValue:
         if self.unique:
             return "as for no other node"
         if self.share is not None:
-            return f"as for {100 * self.share:.2g}% of nodes"
+            return f"as for {100 * self.share:.2g}% of {self.among}"
         low, high = self.lower or 0.0, self.higher or 0.0
         words = ("later", "earlier") if is_time(self.name) else ("higher", "lower")
-        return f"{words[low < high]} than for {percent(max(low, high))} of nodes"
+        return f"{words[low < high]} than for {percent(max(low, high))} of {self.among}"
 
     def __str__(self) -> str:
         if isinstance(self.value, str):
@@ -409,7 +410,7 @@ class Explanation(Readable):
             return connections(self.degree, self.degree_percentile)
         if kind == "activity" and self.expected_degree is not None:
             usual = usual_connections(self.expected_degree, self.n_nodes)
-            return f"{plural(self._n_made, 'connection')}; {usual} would be usual"
+            return f"{plural(self._n_made, 'connection')}; its attributes suggest {usual}"
         if kind in ("ring", "lockstep") and self.companions is not None and self.companions.nodes:
             names = [printable(node) for node in self.companions.nodes[:2]]
             more = ["others"] if len(self.companions.nodes) > 2 else []
@@ -757,17 +758,17 @@ def _one_per_column(items: Sequence[Named], most: int, replaces: Callable[[Named
 
 
 def activity_sentence(degree: int, expected: float | None, degree_percentile: float, n_nodes: int) -> str:
-    """Compare a node's number of connections with that of nodes with similar attributes.
+    """Compare a node's number of connections with what the regression on attributes predicts.
 
     >>> activity_sentence(41, 6.2, 99.0, 1000)
-    'Has 41 connections; nodes with similar attributes have about 6.'
+    'Has 41 connections; its attributes suggest about 6.'
     >>> activity_sentence(41, 5000.0, 99.0, 1000)
-    'Has 41 connections; nodes with similar attributes have far more.'
+    'Has 41 connections; its attributes suggest far more.'
     """
     if expected is None:
         return f"Has {connections(degree, degree_percentile)}."
     usual = usual_connections(expected, n_nodes)
-    return f"Has {connections(degree, 0.0)}; nodes with similar attributes have {usual}."
+    return f"Has {connections(degree, 0.0)}; its attributes suggest {usual}."
 
 
 def connections(degree: int, percentile: float) -> str:
@@ -781,7 +782,7 @@ def connections(degree: int, percentile: float) -> str:
 
 
 def usual_connections(expected: float, n_nodes: int) -> str:
-    """Return how many connections are usual for a node with similar attributes.
+    """Return how many connections the attributes of a node suggest.
 
     >>> usual_connections(6.2, 1000), usual_connections(1.26, 1000), usual_connections(5000.0, 1000)
     ('about 6', 'about 1.3', 'far more')

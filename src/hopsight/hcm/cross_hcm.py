@@ -639,6 +639,9 @@ class CrossHCM(Detector):
         self.edge_label_ = (self.edge_score_ > self.edge_threshold_).astype(np.int8)
         self._weigh_relations(graph, refit=refit)
         if refit:
+            if not set(self.evidence) & set(self.evidence_):
+                wanted = f"needs amounts, times or relations that this graph lacks ({', '.join(self.evidence)})"
+                raise Refusal("evidence", f"{wanted}; it has {', '.join(self.evidence_)}")
             limits = {
                 kind: group_limit(Ordered(values), self.false_alarms) for kind, values in evidence_of(self).items()
             }

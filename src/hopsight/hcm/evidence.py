@@ -617,7 +617,8 @@ def combine(
     (:data:`hopsight.detectors.table.WEIGHTS`).
     """
     strengths = weighted(evidence, chosen, weights)
-    return np.sqrt((strengths**2).sum(axis=0)), strengths.argmax(axis=0)
+    known = np.array([kind in evidence for kind in chosen])
+    return np.sqrt((strengths**2).sum(axis=0)), np.where(known[:, None], strengths, -1.0).argmax(axis=0)
 
 
 def _root(sums: FloatArray, degrees: IntArray) -> FloatArray:

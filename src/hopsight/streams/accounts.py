@@ -2,16 +2,12 @@
 
 An account is looked at over three lengths of time, a quarter of a window, one window and four (by default 6 hours, a
 day and four days), what it sends and what it receives apart. Time is cut into blocks of that length; the present and
-the last block count together. Two numbers say how unusual that is for this account:
-
-- x = log(1 + n) − log(1 + n₀), for n new partners, where n₀ is the most that it had in one earlier block;
-- y = log(1 + 100 a / (a₀ + u)), for the amount a of the first event with each of these, where a₀ is the most that the
-  account moved in one earlier block and u what many do: exp(mean + standard deviation) of the logarithm of the amounts
-  of blocks.
-
-Each becomes −log of the share of all accounts' blocks that reached as much, and z is the harmonic mean of both, so that
-it takes both: a wedding brings many small gifts, a house is one large payment. Without amounts z is that of x. The
-score is −log₁₀ of the share of blocks with this z or more, divided by 6, because an episode fills several blocks.
+the last block count together. With S the sum of log₂(1 + a / m) over the amounts a of the first event with each new
+partner, 1 at least, where m is the geometric mean of all amounts, and S₀ the largest such sum of one earlier block of
+this account, x = √S − √(S₀ + 1), as in the bursts of :mod:`hopsight.flow.evidence`. So gifts at a wedding, or one large
+payment for a house, count less than large payments to several strangers.
+The score is −log₁₀ of the share of all accounts' blocks of this length, sent or received, that reached as much; while
+fewer than 2,000 of these are known, those of all lengths count as well.
 
 Too little is known in the first windows, in which every partner is new. An account without a past may have a monthly
 rhythm, as employers do: what it sends is judged once it has sent before, what it receives once it has been seen before,
@@ -35,7 +31,7 @@ from numpy.typing import NDArray
 
 from hopsight.flow.evidence import HIGHEST, KNOWN_DAYS, LEAST_LINK, LOWEST, PASSING_DAYS  # days are windows here
 from hopsight.streams import memory as at
-from hopsight.streams.evidence import fill_tail, looked_up
+from hopsight.streams.evidence import ENOUGH, fill_tail, looked_up
 from hopsight.streams.memory import Memory
 from hopsight.system.kernels import inner
 
@@ -43,14 +39,14 @@ LENGTHS = (0.25, 1.0, 4.0)  # of a block, in windows
 FIRST_JUDGED = 6.0  # windows in which nearly every partner is new
 SOME_PAST = 5.0  # windows since the first event, from which an account has a past
 LONG = 31.0  # windows after which an account without a past is judged: a month, by days
-# New partners that something was done with together, by length, of what an account sends: who robs it is quick, and
-# five or six in a week are a holiday. By whom it is paid, others decide: a few customers in an hour are a shop's luck.
-FEWEST = ((4.0, 5.0, 7.0), (7.0, 7.0, 7.0))
+# New partners that something was done with together, by length, sent and received. By whom an account is paid, others
+# decide: a few customers in an hour are a shop's luck.
+FEWEST = ((3.0, 3.0, 4.0), (7.0, 7.0, 7.0))
 CUSTOM, FEWEST_CUSTOM = 0.01, 3.0  # share of senders, and number, that had so many at the same time: a custom
-PER_EPISODE = 6.0  # blocks of all lengths that an episode fills
+LEAST_AMOUNT = 1e-9  # what amounts usually are, at least
 UNUSUAL = 3.0  # a score from which a block is hardly learned as usual
 HARDLY = 0.25
-TOP_NEW, TOP_AMOUNT, TOP_BOTH = math.log(128.0), 10.0, 16.0  # ends of the histograms
+TOP = 12.8  # end of the histograms of x
 FEWEST_LINKS = 2.0
 FREE = 1.0  # digits of a chain that count nothing: every event may be the end of one
 TOP_DIGITS = 8.0
@@ -81,6 +77,7 @@ def look_at_account(
     since = memory.since[slot, end] - 1.0
     if end == 1 and memory.since[slot, 0] > 0.0:
         since = min(since, memory.since[slot, 0] - 1.0)
+    size = max(1.0, math.log2(1.0 + amount / max(math.expm1(memory.amounts[0, 1]), LEAST_AMOUNT)))
     judged = new and place >= FIRST_JUDGED and _has_past(place, since)
     for scale in range(at.N_LENGTHS):
         row = memory.blocks[slot, end, scale]
@@ -96,7 +93,6 @@ def look_at_account(
                         customs[1, column] = customs[0, column] if customs[0, 0] == block else 0.0
                     customs[0, 0], customs[0, 1], customs[0, 2] = block + 1.0, 0.0, 0.0
                 customs[0, 1] += 1.0
-        row[at.MOVED] += amount
         if paid[0] > 0.0:
             row[at.ALL_PAID] += paid[0]
             row[at.ALL_IN] = _common(row[at.ALL_IN], paid[1])
@@ -112,7 +108,7 @@ def look_at_account(
             row[at.LOW], row[at.HIGH] = min(row[at.LOW], paid[0]), max(row[at.HIGH], paid[0])
         if end == 0 and scale == at.N_LENGTHS - 1 and row[at.NEW] == FEWEST[0][scale]:
             memory.customs[0, 2] += 1.0
-        row[at.MONEY] += amount
+        row[at.SIZE_NEW] += size
         number = row[at.NEW] + row[at.NEW_BEFORE]
         if not judged or number < FEWEST[end][scale]:
             continue
@@ -120,8 +116,7 @@ def look_at_account(
         if end == 0 and place < LONG and n_many >= max(FEWEST_CUSTOM, CUSTOM * n_senders):
             row[at.STRONGEST] = -1.0
             continue
-        both = _unusual(memory, row, end, scale)
-        score = looked_up(memory.block_tail[at.BOTH], both / TOP_BOTH) / math.log(10.0) + math.log10(PER_EPISODE)
+        score = looked_up(memory.block_tail[end * at.N_LENGTHS + scale], _beyond(row) / TOP) / math.log(10.0)
         row[at.STRONGEST] = max(row[at.STRONGEST], score)
         if score > said[SCORE]:
             earlier = row[at.NEW_BEFORE] > 0.0
@@ -140,8 +135,13 @@ def look_at_account(
 @inner
 def open_span(memory: Memory) -> None:
     """Let what the blocks so far reached count as known."""
-    for kind in range(memory.block_seen.shape[0]):
-        fill_tail(memory.block_seen[kind], memory.block_tail[kind], kind >= at.BOTH)
+    every = memory.block_seen[: at.CHAINS].sum(axis=0)
+    for kind in range(at.CHAINS + 1):
+        seen = memory.block_seen[kind]
+        known = seen.sum() / ENOUGH
+        if kind < at.CHAINS and known < 1.0:
+            seen = known * seen + (1.0 - known) * every
+        fill_tail(seen, memory.block_tail[kind], True)
 
 
 @inner
@@ -213,38 +213,25 @@ def _has_past(place: float, since: float) -> bool:
 @inner
 def _close_block(memory: Memory, row: NDArray[np.float64], end: int, scale: int, since: float) -> None:
     """Learn what is usual from a block that is over; of an unusual one only a part, so that it does not hide others."""
-    if row[at.NEW] > 0.0 and row[at.STRONGEST] >= 0.0 and _has_past((row[at.BLOCK] - 1.0) * LENGTHS[scale], since):
+    if row[at.STRONGEST] >= 0.0 and _has_past((row[at.BLOCK] - 1.0) * LENGTHS[scale], since):
         weight = HARDLY if row[at.STRONGEST] >= UNUSUAL else 1.0
-        _count(memory.block_seen[at.BOTH], _unusual(memory, row, end, scale) / TOP_BOTH, weight)
-        new, amount = _features(memory, row, end, scale)
-        kind = 2 * (end * at.N_LENGTHS + scale)
-        _count(memory.block_seen[kind], new / TOP_NEW, weight)
-        _count(memory.block_seen[kind + 1], amount / TOP_AMOUNT, weight)
-    if row[at.MOVED] > 0.0:
-        usual = memory.block_usual[end, scale]
-        value = math.log(row[at.MOVED])
-        usual[0] += 1.0
-        off = value - usual[1]
-        usual[1] += off / usual[0]
-        usual[2] += off * (value - usual[1])
+        _count(memory.block_seen[end * at.N_LENGTHS + scale], _beyond(row) / TOP, weight)
 
 
 @inner
 def _shift(row: NDArray[np.float64], block: int) -> None:
     """Let the present block become the last one; what was the last one counts for what the account did at most."""
     follows = row[at.BLOCK] == block  # it is stored plus one
-    row[at.MOST_NEW] = max(row[at.MOST_NEW], row[at.NEW_BEFORE])
-    row[at.MOST_MOVED] = max(row[at.MOST_MOVED], row[at.MOVED_BEFORE])
+    row[at.MOST_SIZE] = max(row[at.MOST_SIZE], row[at.SIZE_BEFORE])
     row[at.MOST_PAID] = max(row[at.MOST_PAID], row[at.ALL_PAID_BEFORE])
     row[at.MOST_IN] = _common(row[at.MOST_IN], row[at.ALL_IN_BEFORE])
     if not follows:
-        row[at.MOST_NEW] = max(row[at.MOST_NEW], row[at.NEW])
-        row[at.MOST_MOVED] = max(row[at.MOST_MOVED], row[at.MOVED])
+        row[at.MOST_SIZE] = max(row[at.MOST_SIZE], row[at.SIZE_NEW])
         row[at.MOST_PAID] = max(row[at.MOST_PAID], row[at.ALL_PAID])
         row[at.MOST_IN] = _common(row[at.MOST_IN], row[at.ALL_IN])
         row[at.STRONGEST] = 0.0
     for now, before in (
-        (at.NEW, at.NEW_BEFORE), (at.MONEY, at.MONEY_BEFORE), (at.MOVED, at.MOVED_BEFORE), (at.FIRST, at.FIRST_BEFORE),
+        (at.NEW, at.NEW_BEFORE), (at.SIZE_NEW, at.SIZE_BEFORE), (at.FIRST, at.FIRST_BEFORE),
         (at.N_PAID, at.N_PAID_BEFORE), (at.NEW_PAID, at.NEW_PAID_BEFORE), (at.NEW_IN, at.NEW_IN_BEFORE),
         (at.LOW, at.LOW_BEFORE), (at.HIGH, at.HIGH_BEFORE), (at.ALL_PAID, at.ALL_PAID_BEFORE),
         (at.ALL_IN, at.ALL_IN_BEFORE),
@@ -255,23 +242,9 @@ def _shift(row: NDArray[np.float64], block: int) -> None:
 
 
 @inner
-def _features(memory: Memory, row: NDArray[np.float64], end: int, scale: int) -> tuple[float, float]:
-    """Return x and y of the module's docstring."""
-    usual = memory.block_usual[end, scale]
-    many = math.exp(usual[1] + math.sqrt(usual[2] / max(usual[0], 1.0))) + row[at.MOST_MOVED]
-    new = math.log1p(row[at.NEW] + row[at.NEW_BEFORE]) - math.log1p(row[at.MOST_NEW])
-    return max(0.0, new), math.log1p(100.0 * (row[at.MONEY] + row[at.MONEY_BEFORE]) / many)
-
-
-@inner
-def _unusual(memory: Memory, row: NDArray[np.float64], end: int, scale: int) -> float:
-    """Return z of the module's docstring."""
-    kind, (new, amount) = 2 * (end * at.N_LENGTHS + scale), _features(memory, row, end, scale)
-    by_number = looked_up(memory.block_tail[kind], new / TOP_NEW)
-    if memory.block_usual[end, scale, 0] == 0.0:  # no amounts
-        return by_number
-    by_amount = looked_up(memory.block_tail[kind + 1], amount / TOP_AMOUNT)
-    return 2.0 * by_number * by_amount / max(by_number + by_amount, 1e-9)
+def _beyond(row: NDArray[np.float64]) -> float:
+    """Return x of the module's docstring."""
+    return max(0.0, math.sqrt(row[at.SIZE_NEW] + row[at.SIZE_BEFORE]) - math.sqrt(row[at.MOST_SIZE] + 1.0))
 
 
 @inner

@@ -268,7 +268,7 @@ def _sums(values: Sequence[float], wording: Wording) -> tuple[float | None, floa
     number = values[said.AMOUNT_IN] or values[said.MOST_IN]
     if not wording.paid or number == SEVERAL:
         return None, None, None
-    usual = values[said.MOST] if values[said.MOST_IN] in (0.0, number) else None
+    usual = values[said.MOST] if values[said.MOST_IN] == number else None
     return values[said.AMOUNT] or None, usual, wording.currency(number) or None
 
 

@@ -42,8 +42,6 @@ NEW_END = 0.1  # share of the ends of random pairs that are nodes never seen
 LN10 = math.log(10.0)
 LARGEST_AMOUNT, LARGEST_USUAL = 1e9, 500.0  # times the usual amount, and its logarithm: sums of these are finite
 LARGEST_PAID = 1e300
-OF_HOP, OF_AMOUNT = 0, 1  # parts of a streak
-LARGE = math.log(2.0)  # above the mean of all amounts: what moves so much is judged as that of partners
 
 # Columns of the judgment of one event.
 (
@@ -204,8 +202,7 @@ def process(
                 )  # fmt: skip
         _look_at_pair(memory, judgments[event], memory.judged[pair, at.ODDS], memory.judged[pair, at.PAST])
         _remember(memory, judgments[event], pair, source, target, hours[event], amounts[event], late[event], money)
-        large = money and math.log1p(abs(amounts[event])) > memory.amounts[0, 1] + LARGE
-        _combine(memory, judgments[event], source, target, again or late[event], money, large)
+        _combine(memory, judgments[event], source, target, again or late[event], money)
         _decide(judgments[event])
         if late[event]:
             memory.late[source, 0] += 1
@@ -375,9 +372,8 @@ def _remember(
     if hour >= 0:
         off = hour_surprise(memory.node_hours[source], memory.hours, hour % at.N_HOURS)
         if hour < at.N_HOURS:
-            judgment[EV_HOUR] = tail_evidence(
-                memory.seen[at.SEEN_HOUR], memory.tail[at.SEEN_HOUR], off / LARGEST_SURPRISE
-            )
+            found = tail_evidence(memory.seen[at.SEEN_HOUR], memory.tail[at.SEEN_HOUR], off / LARGEST_SURPRISE)
+            judgment[EV_HOUR] = found if off > math.log(at.N_HOURS) else 0.0  # one of 24 is no unusual hour
     pairs.counts[pair, at.WITHIN] += 1
     nodes.counts[source, at.SENT_NOW] += 1
     nodes.counts[target, at.RECEIVED_NOW] += 1
@@ -388,16 +384,14 @@ def _remember(
 
 
 @inner
-def _combine(
-    memory: Memory, judgment: NDArray[np.float32], source: int, target: int, again: bool, money: bool, large: bool
-) -> None:
+def _combine(memory: Memory, judgment: NDArray[np.float32], source: int, target: int, again: bool, money: bool) -> None:
     """Say how unusual pair, amount and hour are together, and whether the event is part of a streak.
 
     Their sum is compared with that of earlier events, as three things that are a little unusual rarely come together,
     and so is the strongest of them, which the sum dilutes. A pair that comes again in the same tick is judged by the
-    same past: it adds nothing to a streak. Nor does an event that is late. Where amounts are money, no streak is one of
-    amounts, as on the day of rents, and a large payment is no part of one of pairs, as on the day of wages: much that
-    moves with new partners is judged with them (``accounts.py``).
+    same past: it adds nothing to a streak. Nor does an event that is late. Where amounts are money, there are no
+    streaks: customers of a utility all pay on one morning, and what moves with new partners is judged with them
+    (``accounts.py``).
     """
     parts = (judgment[EV_HOP], judgment[EV_AMOUNT], judgment[EV_HOUR])
     seen, tail = memory.seen, memory.tail
@@ -407,10 +401,8 @@ def _combine(
     kind = at.SEEN_TOGETHER
     judgment[EV_TOGETHER] = tail_evidence(seen[kind], tail[kind], together / LARGEST_TOGETHER)
     judgment[EV_STREAK] = judgment[SOURCE_SCORE] = judgment[TARGET_SCORE] = 0.0
-    for place in range(2 * at.N_PARTS):
+    for place in range(0 if money else 2 * at.N_PARTS):
         end, part = place // at.N_PARTS, place % at.N_PARTS
-        if (money and part == OF_AMOUNT) or (large and part == OF_HOP):
-            continue
         row = memory.streaks[source if end == 0 else target, end, part]
         found, level = 0.0, 0.0
         if again:

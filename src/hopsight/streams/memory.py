@@ -42,20 +42,18 @@ TOTAL, NUMBER, STREAK_SPAN, LEARNED, OF = range(5)
 # Rows of ``seen`` and ``tail``: of the pair, the amount and the hour of an event; of their sum, the strongest of them,
 # and the stronger of both; of streaks by end and kind.
 SEEN_HOP, SEEN_AMOUNT, SEEN_HOUR, SEEN_SUM, SEEN_STRONGEST, SEEN_TOGETHER, SEEN_STREAKS = range(7)
-# Columns of ``Memory.blocks``: the block; of it and of the one before it: new partners, their amount, the amount of all
-# events, the time of the first new partner; then the most new partners and the largest amount of one earlier block, and
-# the strongest score. These amounts are in one currency, to judge by. As they were paid, to be told: of the block and
-# of the one before it the amounts of new partners (number, sum, currency, smallest, largest) and of all events (sum,
-# currency), and of earlier blocks the largest sum and the currency.
+# Columns of ``Memory.blocks``: the block; of it and of the one before it: new partners, the size of their first events,
+# the time of the first one; then the largest size of one earlier block, and the strongest score. To be told, as they
+# were paid: of the block and of the one before it the amounts of new partners (number, sum, currency, smallest,
+# largest) and of all events (sum, currency), and of earlier blocks the largest sum and the currency.
 (
-    BLOCK, NEW, NEW_BEFORE, MONEY, MONEY_BEFORE, MOVED, MOVED_BEFORE, FIRST, FIRST_BEFORE, MOST_NEW, MOST_MOVED,
+    BLOCK, NEW, NEW_BEFORE, SIZE_NEW, SIZE_BEFORE, FIRST, FIRST_BEFORE, MOST_SIZE,
     STRONGEST, N_PAID, N_PAID_BEFORE, NEW_PAID, NEW_PAID_BEFORE, NEW_IN, NEW_IN_BEFORE, LOW, LOW_BEFORE, HIGH,
     HIGH_BEFORE, ALL_PAID, ALL_PAID_BEFORE, ALL_IN, ALL_IN_BEFORE, MOST_PAID, MOST_IN,
-) = range(28)  # fmt: skip
+) = range(25)  # fmt: skip
 SEVERAL = -1.0  # for the currency of amounts in several; they have numbers from 1 on, and 0 is none
 N_LENGTHS = 3  # of blocks
-BOTH = 2 * 2 * N_LENGTHS  # row of ``block_seen``: both numbers together; before it two per end and length
-CHAINS = BOTH + 1  # row of ``block_seen``: what the links of chains count
+CHAINS = 2 * N_LENGTHS  # row of ``block_seen``: what the links of chains count; before it one per end and length
 # Columns of ``Memory.arrivals``: when an amount came in (in windows plus 1, and in seconds), the amount, the slot that
 # it came from, what the links up to it count, their number, when their chain began, and the amount as it was paid with
 # its currency.
@@ -87,7 +85,7 @@ class Memory(NamedTuple):
     streaks: NDArray[np.float64]  # (nodes, 2 for sent and received, kinds of evidence, 5)
     since: NDArray[np.float64]  # (nodes, 2): when it first sent and received, in windows since the beginning, plus 1
     late: NDArray[np.int64]  # (nodes, 2): events sent and received that came late
-    blocks: NDArray[np.float64]  # (nodes, 2 for sent and received, lengths, 28)
+    blocks: NDArray[np.float64]  # (nodes, 2 for sent and received, lengths, 25)
     arrivals: NDArray[np.float64]  # (nodes, 4, 9): amounts that came in from new partners
     met: NDArray[np.float64]  # per pair: when it had its first event, in windows
     attributes: NDArray[np.float32]  # per node, NaN if unknown
@@ -103,7 +101,6 @@ class Memory(NamedTuple):
     tail: NDArray[np.float64]  # −log of the share beyond each bin, as of the start of the tick
     sizes: NDArray[np.float64]  # histogram of log amounts
     customs: NDArray[np.float64]  # of this longest block and the last: number, senders, those with many new partners
-    block_usual: NDArray[np.float64]  # (2, lengths, 3): number, mean and squares of log amounts of blocks
     block_seen: NDArray[np.float64]  # histograms of blocks
     block_tail: NDArray[np.float64]  # −log of the share beyond each bin, as of the start of the span
     examples: NDArray[np.float32]  # ring of features: true pairs, random pairs
@@ -116,8 +113,8 @@ TABLES = {
     "pairs": ("judged", "met"),
 }  # and the other arrays with a row per entry
 SMALL_ARRAYS = (
-    "population", "offs", "amounts", "dispersion", "hours", "seen", "tail", "sizes", "customs", "block_usual",
-    "block_seen", "block_tail", "clock", "sums",
+    "population", "offs", "amounts", "dispersion", "hours", "seen", "tail", "sizes", "customs", "block_seen",
+    "block_tail", "clock", "sums",
 )  # fmt: skip
 
 
@@ -132,7 +129,7 @@ def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
         streaks=zeros((n_nodes, 2, N_PARTS, 5)),
         since=zeros((n_nodes, 2)),
         late=zeros((n_nodes, 2), np.int64),
-        blocks=zeros((n_nodes, 2, N_LENGTHS, 28)),
+        blocks=zeros((n_nodes, 2, N_LENGTHS, 25)),
         arrivals=zeros((n_nodes, N_ARRIVALS, 9)),
         met=zeros(n_pairs),
         attributes=zeros((n_nodes, N_ATTRIBUTES), np.float32),
@@ -148,7 +145,6 @@ def new_memory(n_nodes: int = N_NODES, n_pairs: int = N_PAIRS) -> Memory:
         tail=zeros((SEEN_STREAKS + 2 * N_PARTS, N_BINS + 1)),
         sizes=zeros(N_SIZES),
         customs=zeros((2, 3)),
-        block_usual=zeros((2, N_LENGTHS, 3)),
         block_seen=zeros((CHAINS + 1, N_BINS)),
         block_tail=zeros((CHAINS + 1, N_BINS + 1)),
         examples=zeros((N_EXAMPLES, 2, N_FEATURES), np.float32),

@@ -26,7 +26,7 @@ from hopsight.system.files import checksum, read_regular, replacing
 from hopsight.system.lazy_polars import pl
 from hopsight.system.threads import check_polars
 
-VERSION = 8
+VERSION = 9
 TAIL = 4096  # bytes at the end of a table by which it is recognized
 MOST_WAITING = 2**30  # bytes that may be appended between two commits
 DATETIME = "%Y-%m-%dT%H:%M:%S%.f"
