@@ -196,10 +196,10 @@ def test_the_category_of_an_only_neighbor_and_of_an_edge(fitted: Any) -> None:
 
 def test_an_outlier_is_explained_by_its_three_most_unusual_values() -> None:
     values = [OwnValue("income", 250_000.0, 99.85, 0.0, usual=31_000.0), OwnValue("city", "Rome", share=0.004)]
-    values += [OwnValue("age", 3.0, 0.0, 98.0), OwnValue("left out", 1.0, 95.0, 0.0)]
+    values += [OwnValue("age", 3.0, 0.0, 98.0, among="nodes with a value"), OwnValue("left out", 1.0, 95.0, 0.0)]
     assert outlier_sentence(values) == (
         "Its own attributes are unusual: income 250,000 (31,000 is usual): higher than for 99.8% of nodes; city Rome: "
-        "as for 0.4% of nodes; age 3: lower than for 98% of nodes."
+        "as for 0.4% of nodes; age 3: lower than for 98% of nodes with a value."
     )
     assert [each.in_short for each in values[:2]] == [
         "income 250,000 (31,000 is usual)",

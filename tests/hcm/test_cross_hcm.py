@@ -223,6 +223,14 @@ def test_a_ring_of_strangers_stands_out(ring_graph: AttributedGraph, ring_model:
     assert named.count("ring") >= 8
 
 
+def test_evidence_without_data_is_refused(ring_graph: AttributedGraph) -> None:
+    """Of no kind there would be a ranking by id; kinds that the graph lacks beside others decide nothing."""
+    with pytest.raises(ValueError, match=r"needs amounts, times or relations .* \(burst, cycle\); it has misfit, ring"):
+        quick("cross_hcm", evidence=("burst", "cycle")).fit(ring_graph)
+    model = quick("cross_hcm", evidence=("burst", "ring")).fit(ring_graph)
+    assert set(model.decided_by_) == {1}
+
+
 def test_the_ring_is_a_group(ring_graph: AttributedGraph, ring_model: Any) -> None:
     group = ring_model.groups_[0]
     ring = set(np.flatnonzero(ring_graph.labels).tolist())

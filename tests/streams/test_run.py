@@ -96,6 +96,15 @@ def test_wages_and_rents_are_no_streaks_or_bursts_of_money(tmp_path: Path, name:
     assert all(found) if name == "bytes" else found == [0, 0]
 
 
+def test_an_hour_that_comes_every_few_days_is_not_unusual(tmp_path: Path) -> None:
+    """Twenty machines send one event an hour in turn, so that each is active at six hours of the day."""
+    at = np.arange(600)
+    frame = pl.DataFrame({"source": at % 20, "target": 100 + at % 7, "time": START + 3600 * at, "amount": 5.0})
+    frame.write_parquet(tmp_path / "e.parquet")
+    stream(StreamRequest(path=str(tmp_path / "e.parquet"), columns=Columns()), tmp_path / "run")
+    assert "hour" not in pl.read_csv(tmp_path / "run" / "alerts.csv", infer_schema_length=0)["decided_by"].to_list()
+
+
 @pytest.mark.parametrize(("name", "unit", "window"), [("bytes", 1, "1h"), ("bytes", DAY, "1d"), ("amount", 1, "1d")])
 def test_windows_follow_ten_hours_but_not_of_payments_or_dates(
     tmp_path: Path, name: str, unit: int, window: str
