@@ -41,7 +41,7 @@ def burst(**changes: object) -> BurstFacts:
 
 def test_new_senders_within_days() -> None:
     assert said("burst", burst()) == (
-        "37 new senders sent it 880 to 995 EUR within 6 days (2024-03-01 to 2024-03-06), 34,810 EUR in all; "
+        "37 new senders sent it 880 to 995 EUR within 6 days (2024-03-01 to 2024-03-06 09:36), 34,810 EUR in all; "
         "nodes this active usually have 2.",
         "37 new senders, 34,810 EUR within 6 days",
     )
@@ -70,12 +70,15 @@ def test_events_without_amounts_and_without_dates() -> None:
 def test_amounts_of_two_currencies_are_two_sums_and_small_ones_keep_their_digits() -> None:
     both = burst(n_events=12, n_new=12, sums=((600.0, "EUR"), (96_000.0, "JPY")), smallest=None, largest=None)
     assert said("burst", both) == (
-        "12 new senders sent it 600 EUR and 96,000 JPY within 6 days (2024-03-01 to 2024-03-06); nodes this active "
-        "usually have 2.",
+        "12 new senders sent it 600 EUR and 96,000 JPY within 6 days (2024-03-01 to 2024-03-06 09:36); nodes "
+        "this active usually have 2.",
         "12 new senders, 600 EUR and 96,000 JPY within 6 days",
     )
     small = burst(n_events=12, n_new=12, sums=((0.0108, "BTC"),), smallest=0.0009, largest=0.0009)
-    assert "sent it 0.0009 BTC within 6 days (2024-03-01 to 2024-03-06), 0.0108 BTC in all" in said("burst", small)[0]
+    assert (
+        "sent it 0.0009 BTC within 6 days (2024-03-01 to 2024-03-06 09:36), 0.0108 BTC in all"
+        in said("burst", small)[0]
+    )
 
 
 def test_what_came_in_went_out_again() -> None:
@@ -242,7 +245,8 @@ def test_facts_of_a_graph_become_sentences(bank: AttributedGraph) -> None:
     assert found is not None
     sentence = flow_reason("burst", found, bank.node_ids, Calendar.of(bank)).sentence
     assert sentence == (
-        "12 new senders sent it 900 to 911 EUR within 11 hours (2024-04-11 to 2024-04-12), 10,866 EUR in all."
+        "12 new senders sent it 900 to 911 EUR within 11 hours (2024-04-11 16:00 to 2024-04-12 03:00), 10,866 "
+        "EUR in all."
     )
 
 

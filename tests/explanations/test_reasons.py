@@ -58,14 +58,18 @@ def test_the_rule_for_flagging_is_named(contamination: float | str, n_flagged: i
 @pytest.mark.parametrize(
     ("probability", "n_anomalous", "sentence"),
     [
-        ([0.9, 0.8, 0.1], 4, "2 nodes flagged (probability of 50.0% or more), 3 without the labels; if the labels are "
+        ([0.9, 0.8, 0.1], 4, "2 nodes flagged (probability of 50.0% or more), 3 without the labels, "
+         "of which 1 is no longer flagged; if the labels are "
          "a random sample, 15% of them are expected to be false alarms."),
-        ([0.95, 0.2, 0.1], 4, "1 node flagged (probability of 50.0% or more), 3 without the labels; if the labels are "
+        ([0.95, 0.2, 0.1], 4, "1 node flagged (probability of 50.0% or more), 3 without the labels, "
+         "of which 2 are no longer flagged; if the labels are "
          "a random sample, the chance of a false alarm is 5%."),
-        ([0.9, 0.02, 0.02], 9, "1 node flagged (probability of 50.0% or more), 3 without the labels. How many are "
+        ([0.9, 0.02, 0.02], 9, "1 node flagged (probability of 50.0% or more), 3 without the labels, "
+         "of which 2 are no longer flagged. How many are "
          "false alarms is unknown, and the probabilities may be too high: the labels are not a random sample (90% of "
          "them are anomalous)."),
-        ([0.9, 0.02, 0.02], 5, "1 node flagged (probability of 50.0% or more), 3 without the labels. How many are "
+        ([0.9, 0.02, 0.02], 5, "1 node flagged (probability of 50.0% or more), 3 without the labels, "
+         "of which 2 are no longer flagged. How many are "
          "false alarms is unknown, and the probabilities may be too high: the labels may not be a random sample (50% "
          "of them are anomalous)."),
         ([0.4, 0.2, 0.1], 4, "No node is probable enough to be flagged (the largest probability is 40%); 3 "

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MOST_NAMES = 8  # of a chain
 NOTICEABLE = 1.0  # one ordinary node in ten
 DIGITS = 6  # decimals of the strength of an event
+EXACT = 15 * SECONDS_PER_DAY  # spans up to this long are told to the minute
 UNUSUAL_EVENTS = {
     "burst": "one of many in a short time",
     "pass_through": "part of what came in and soon went out again",
@@ -98,7 +99,8 @@ class Calendar:
                 return self.moment(first)
             clocks = (f"{datetime.fromtimestamp(time, UTC):%H:%M}" for time in (first, last))
             return f"{self.day(first)} {' to '.join(clocks)}"
-        return f"{self.day(first)} to {self.day(last)}"
+        shown = self.moment if last - first <= EXACT else self.day
+        return f"{shown(first)} to {shown(last)}"
 
     def within(self, first: float, last: float) -> tuple[str, str]:
         """Return within how long something happened and from when to when, and the former alone.

@@ -167,8 +167,10 @@ def flagged_sentence(
         return f"{start}."
     probability, before, were = getattr(model, "probability_", None), "", ""
     if hasattr(model, "before_"):
-        n_before = int(model.before_["label_"][shown].sum())
-        before, were = f", {n_before:,} without the labels", f"{n_before:,} were flagged without the labels; "
+        flagged_before = model.before_["label_"][shown] == 1
+        n_before, n_lost = int(flagged_before.sum()), int((flagged_before & (model.label_[shown] == 0)).sum())
+        lost = f", of which {n_lost:,} {'is' if n_lost == 1 else 'are'} no longer flagged" if n_lost else ""
+        before, were = f", {n_before:,} without the labels{lost}", f"{n_before:,} were flagged without the labels; "
     if n_flagged == 0:
         n_first = math.ceil(FEW_FLAGGED * (n_nodes - 1))
         advice = f"{option('contamination', FEW_FLAGGED)} flags the first {'one' if n_first == 1 else f'{n_first:,}'}"
