@@ -23,7 +23,7 @@ from hopsight.report.pages import write_timeline
 from hopsight.runs.folder import ALERTS, RECORD, STATE, TRAJECTORIES, WINDOWS, WRITTEN, read_record, write_record
 from hopsight.streams import accounts as said
 from hopsight.streams import kernel as at
-from hopsight.streams.alerts import CHAIN, OF_CHAIN, PARTNERS, Wording
+from hopsight.streams.alerts import CHAIN, OF_CHAIN, PARTNERS, SINGLE, Wording
 from hopsight.streams.evidence import KINDS
 from hopsight.streams.memory import EVENTS, FITTED, N_LATE
 from hopsight.streams.state import Journal, State, write_rows
@@ -293,8 +293,11 @@ def explain_node(folder: Path, node: str) -> dict[str, Any]:
     ranks = scores_so_far(state)
     rank = ranks.filter(pl.col("node") == node)["rank"].to_list()  # of those least recently seen it is unknown
     place = f"rank {rank[0]:,} of {ranks.height:,}, " if rank else ""
+    raised, least = plural(alerts.height, "alert"), state.notes["alarm"] + SINGLE
+    if state.notes["paid"] and not alerts.height and total["score"] >= state.notes["alarm"]:
+        raised = f"no alert (a single event raises one from a score of {least:g})"
     summary = " ".join((
-        f"{node}: {place}score {total['score']:.2f}, {plural(alerts.height, 'alert')}.",
+        f"{node}: {place}score {total['score']:.2f}, {raised}.",
         *alert_lines(alerts.to_dicts(), alerts.height),
         node_story(total, Wording.of(state.notes)),
     ))  # fmt: skip
