@@ -52,7 +52,8 @@ class Distinction:
     feature
         The group, in words.
     direction
-        Whether known anomalies have ``"higher"`` or ``"lower"`` values, or have a category more or less often.
+        Whether known anomalies have ``"higher"`` or ``"lower"`` values, ``"later"`` or ``"earlier"`` dates, or have a
+        category more or less often.
     alone
         ROC-AUC of the kernel expert that sees this group only, without a node's own label.
     drop
@@ -135,8 +136,10 @@ class LearnedReasons:
             rest = np.setdiff1d(np.arange(known.shape[1]), columns)
             single = np.array([roc_auc(anomalous, known[:, column]) for column in columns])
             farthest = int(np.argmax(np.abs(single - 0.5)))
-            category = self.features.names[columns[farthest]].partition("=")[2]
-            words = (f"less often {category}", f"more often {category}") if category else ("lower", "higher")
+            column = self.features.names[columns[farthest]]
+            category = column.partition("=")[2]
+            words = ("earlier", "later") if column.endswith(SINCE_1970) else ("lower", "higher")
+            words = (f"less often {category}", f"more often {category}") if category else words
             alone = _without_own_label(known[:, columns], anomalous)
             drop = whole - _without_own_label(known[:, rest], anomalous)
             found.append(Distinction(name, words[int(single[farthest] > 0.5)], alone, drop))
