@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesRegressor
@@ -257,6 +259,9 @@ def test_the_attribute_that_makes_anomalies_distinguishes_them(reasons: LearnedR
     assert first.alone > 0.95 and first.drop > 0.2
     assert all(each.drop < 0.05 for each in others)
     assert f"What distinguishes known anomalies: amount (higher; {100 * first.alone:.0f} of 100). " in in_words([first])
+    names = ("opened, days since 1970", *reasons.features.names[1:])
+    dated = LearnedReasons(reasons.learned, lambda rows: replace(reasons.rows(rows), names=names), reasons.score)
+    assert dated.distinctions()[0].direction == "later"
 
 
 def test_a_high_amount_raises_the_probability_and_a_low_one_lowers_it(reasons: LearnedReasons) -> None:
