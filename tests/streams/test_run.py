@@ -105,6 +105,22 @@ def test_an_hour_that_comes_every_few_days_is_not_unusual(tmp_path: Path) -> Non
     assert "hour" not in pl.read_csv(tmp_path / "run" / "alerts.csv", infer_schema_length=0)["decided_by"].to_list()
 
 
+def test_no_alert_is_raised_on_nodes_that_are_left_out(tmp_path: Path) -> None:
+    """Two nodes have a burst and a third turns to strangers; those that --ignore leaves out raise no alert."""
+    frame = toy_events().drop("label")
+    nodes = pl.concat([frame["source"], frame["target"]]).unique().sort().to_frame("id")
+    kinds = pl.when(pl.col("id").is_in(BURST)).then(pl.lit("shop")).otherwise(pl.lit("person"))
+    nodes.with_columns(kind=kinds, size=pl.int_range(pl.len())).write_csv(tmp_path / "nodes.csv")
+    named = []
+    for ignore in ((), ("kind=shop",)):
+        path = write_pieces(frame, tmp_path, 1)[0]
+        columns = Columns(time="time", amount="amount", ignore=ignore)
+        request = StreamRequest(path=str(path), columns=columns, nodes=str(tmp_path / "nodes.csv"), window="1d")
+        stream(request, tmp_path / f"run{len(ignore)}")
+        named.append(set(pl.read_csv(tmp_path / f"run{len(ignore)}" / "alerts.csv")["account"]))
+    assert named[0] & set(BURST) and named[1] == named[0] - set(BURST) == {STRANGER}
+
+
 @pytest.mark.parametrize(("name", "unit", "window"), [("bytes", 1, "1h"), ("bytes", DAY, "1d"), ("amount", 1, "1d")])
 def test_windows_follow_ten_hours_but_not_of_payments_or_dates(
     tmp_path: Path, name: str, unit: int, window: str

@@ -256,7 +256,10 @@ def stream(
     top: options.Top = 20,
     label: options.Label = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(help="Column to leave out, or events such as status=cancelled; repeatable.")
+        list[str] | None,
+        typer.Option(
+            help="Column to leave out, events such as status=cancelled, or nodes such as type=shop; repeatable."
+        ),
     ] = None,
     category: options.Category = None,
     source_column: options.SourceColumn = None,

@@ -158,14 +158,18 @@ class Wording:
 
 
 def new_alerts(
-    frame: pl.DataFrame, judged: Judged, tallies: dict[str, pl.DataFrame], alarm: float, first: int, wording: Wording
-) -> pl.DataFrame:
-    """Return the alerts of events with their judgments, numbered from ``first`` on.
+    frame: pl.DataFrame, judged: Judged, tallies: dict[str, pl.DataFrame], alarm: float, first: int, wording: Wording,
+    left_out: pl.Series | None = None,
+) -> pl.DataFrame:  # fmt: skip
+    """Return the alerts of events with their judgments, numbered from ``first`` on; none on accounts ``left_out``.
 
     ``tallies`` holds the episodes that are open and the last flags of pairs, and is changed.
     """
     of_accounts = (_of_accounts(frame, judged, end, alarm) for end in (0, 1, OF_CHAIN))
     found = pl.concat([_of_events(frame, judged, tallies, alarm, wording), *of_accounts])
+    if left_out is not None:
+        account = pl.when(pl.col("end") == 1).then("target").otherwise("source").cast(pl.String)
+        found = found.filter(~account.is_in(left_out.implode()))
     found = found.sort("number", "level", maintain_order=True)
     before = tallies.get("episodes", found.select("key", pl.col("place").alias("last")).clear())
     found = found.join(before, on="key", how="left", maintain_order="left").with_columns(

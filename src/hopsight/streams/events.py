@@ -305,7 +305,8 @@ def _find(table: Table, columns: Columns) -> Columns:
         *((name, "ignore") for name in columns.ignore if name not in rows_ignored(columns.ignore, table.names)),
         *((name, "category") for name in columns.category),
     ):
-        if parameter not in ("ignore", "category") or name not in columns.of_nodes:
+        of_nodes = {*columns.of_nodes, *rows_ignored(columns.ignore, columns.of_nodes)}
+        if parameter not in ("ignore", "category") or name not in of_nodes:
             check_column(parameter, name, table.names)
     special = {columns.time, columns.amount, columns.label, *columns.ignore}
     if columns.times is None:
@@ -658,7 +659,7 @@ def check_joined(path: Path, name: str, known: pl.Series, ends: Sequence[pl.Seri
 class NodeAttributes:
     """Attributes of a node table as ``detect`` reads them: standardized, on at most eight principal axes.
 
-    An id without a row has NaN.
+    An id without a row has NaN. ``left_out`` are the ids on which no alert is raised.
     """
 
     def __init__(self, path: Any, columns: Columns) -> None:
@@ -669,8 +670,9 @@ class NodeAttributes:
         if len(two) < 2:
             raise ValueError(f"{path}: a node table needs two rows at least")
         pair = pl.DataFrame({"source": two[:1], "target": two[1:2]})
+        of_rows = rows_ignored(columns.ignore, table.names)
         category, ignore = (
-            [each for each in some if each in table.names] for some in (columns.category, columns.ignore)
+            [each for each in some if each in {*table.names, *of_rows}] for some in (columns.category, columns.ignore)
         )
         graph = read_tables(pair, path, id_column=name, derive="none", category=category, ignore=ignore, notices=[])
         _, values = AttributeTransform.fit_apply(
@@ -683,6 +685,11 @@ class NodeAttributes:
         self.values[:-1, : values.shape[1]] = values
         self.values[-1] = np.nan
         self.rows = pl.DataFrame({"id": [str(each) for each in graph.node_ids], "row": np.arange(len(values))})
+        self.left_out = self.rows["id"].filter(
+            np.zeros(len(values), bool) if graph.unranked is None else graph.unranked
+        )
+        if of_rows:
+            notice(f"No alerts are raised on {plural(len(self.left_out), 'node')} with {' or '.join(of_rows)}.", None)
 
     def of(self, events: pl.DataFrame) -> NDArray[np.float32]:
         """Return (events, 2, axes): the attributes of sources and targets."""

@@ -321,7 +321,8 @@ def _step(
     judged = advance(state, events, None if attributes is None else attributes.of(events))
     windows = judged.windows
     frame = event_frame(events, judged, notes["alarm"])
-    alerts = new_alerts(frame, judged, state.tallies, notes["alarm"], notes["alerts"] + 1, Wording.of(notes))
+    left_out = None if attributes is None else attributes.left_out
+    alerts = new_alerts(frame, judged, state.tallies, notes["alarm"], notes["alerts"] + 1, Wording.of(notes), left_out)
     notes["alerts"] += alerts.height
     notes["flagged"] += int(frame["flagged"].sum())
     closed: dict[str, pl.DataFrame] = {}
