@@ -19,6 +19,7 @@ from hopsight.io.vocabulary import (
     goes_back,
     is_amount_name,
     is_event_name,
+    is_index_name,
     normalized_name,
     ways,
 )
@@ -174,10 +175,10 @@ def _is_one(values: pl.Series) -> bool:
 
 
 def _is_text(values: pl.Series) -> bool:
-    """Return whether values are text and not figures."""
+    """Return whether most values are text and not figures."""
     if values.dtype in (pl.Categorical, pl.Enum):
         return True
-    return values.dtype == pl.String and not bool(values.drop_nulls().str.contains(r"^[\d.,+-]*$").any())
+    return values.dtype == pl.String and 2 * int(values.str.contains(r"^[\d.,+-]*$").sum()) < values.count()
 
 
 def _say_the_same(one: pl.Series, other: pl.Series) -> bool:
@@ -195,8 +196,10 @@ def _shared(rows: pl.DataFrame, one: str, other: str) -> float:
 
 
 def _may_be_ids(values: pl.Series) -> bool:
-    """Return whether values may be node ids: neither dates, nor amounts, nor true and false, nor all empty."""
+    """Return whether values may be node ids: neither dates, amounts, numbers of rows, true and false, nor all empty."""
     known = values.drop_nulls()
+    if is_index_name(values.name) and known.n_unique() == len(values):
+        return False
     if values.dtype == pl.String:
         known = known.str.strip_chars()
         known = known.filter(known != "")

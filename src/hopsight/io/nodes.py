@@ -97,7 +97,7 @@ def encode(
             blocks.append(_compact(encode_column(column, plan, types)))
             if plan.n_empty and plan.fill and filled is not None:
                 own = [name for name in plan.names if not name.endswith(f"={MISSING_CATEGORY}")]
-                cells = [as_words(column)] if plan.how == "categories" else _numbers(column, plan.how)
+                cells = [as_words(column)] if plan.how == "categories" else _numbers(column, plan.how, plan.wrong)
                 empty = [each.is_null().arg_true().to_numpy() for each in cells]
                 empty *= len(own) // len(empty)  # of all categories, the same
                 filled |= {name: rows for name, rows in zip(own, empty, strict=True) if rows.size}
@@ -154,14 +154,13 @@ def plan_column(
         rules.leave_out(name, rules.NO_VALUE, notices)
         return None
     if how == "numbers" and kind != pl.Boolean and rules.are_compact_dates(numbers := _numbers(column, how)[0]):
-        how, first = "compact dates", numbers.drop_nulls()[0]
-        rules.settle_wrong(numbers, _numbers(column, how)[0].is_null() & numbers.is_not_null(), "date", notices)
+        how, first = "compact dates", numbers.filter(numbers > 0)[0]
         notice(f"Column {name!r}: read {first:.0f} as a date.", notices)
     if how == "categories":
         return _plan_categories(column, missing, notices)
     rules.notice_written(column, how, notices)
-    plan = _plan_numbers(column, how, missing)
-    return replace(plan, wrong=set(column.filter(is_unread(column, plan)).to_list()))
+    plan = _plan_numbers(column, how, missing, notices)
+    return replace(plan, wrong={*plan.wrong, *column.filter(is_unread(column, plan)).to_list()})
 
 
 def _odd_lists(column: pl.Series) -> str | None:
@@ -174,16 +173,22 @@ def _odd_lists(column: pl.Series) -> str | None:
     return None if are_same else "holds lists of different lengths, or empty ones"
 
 
-def _plan_numbers(column: pl.Series, how: str, missing: str) -> Plan:
-    """Check the numbers of a column, and decide what its empty cells get."""
+def _plan_numbers(column: pl.Series, how: str, missing: str, notices: list[str] | None) -> Plan:
+    """Check the numbers of a column, and decide what its empty cells get; placeholders of dates are empty."""
     names, fill, flagged, n_all = [], [], [], 0
-    for numbers in _numbers(column, how):
+    wrong, is_compact = list[str](), how == "compact dates"
+    is_date = rules.is_dates(how) or is_compact or isinstance(column.dtype, pl.Date | pl.Datetime)
+    if is_date:
+        numbers = _numbers(column, "numbers" if is_compact else how)[0]
+        days = rules.compact_seconds(column, numbers, notices) if is_compact else numbers * rules.SECONDS_PER_DAY
+        rules.notice_far(column, far := rules.are_placeholders(days), notices)
+        wrong = column.cast(pl.String).filter(far).unique().to_list()
+    for numbers in _numbers(column, how, wrong):
         rules.check_finite(numbers, "attributes must be finite")
         rules.check_missing(numbers.is_null(), numbers.name, missing)
         n_empty = numbers.null_count()
         if n_empty and n_empty == len(numbers):
             raise ValueError(f"column {numbers.name!r} is empty; pass {option('ignore', [numbers.name])}")
-        is_date = rules.is_dates(how) or how == "compact dates" or isinstance(column.dtype, pl.Date | pl.Datetime)
         names.append(f"{numbers.name}{rules.SINCE_1970}" if is_date else numbers.name)
         flagged.append(missing == "fill" and rules.are_many_empty(n_empty, len(numbers)))
         if flagged[-1]:
@@ -191,7 +196,7 @@ def _plan_numbers(column: pl.Series, how: str, missing: str) -> Plan:
         mean: Any = (numbers.drop_nulls().sort() if n_empty else numbers).mean()  # the same to the bit in any order
         fill.append(mean)
         n_all += n_empty
-    return Plan(column.name, how, names, fill=fill, flagged=flagged, n_empty=n_all)
+    return Plan(column.name, how, names, fill=fill, flagged=flagged, n_empty=n_all, wrong=wrong)
 
 
 def _plan_categories(
@@ -246,7 +251,7 @@ def encode_column(column: pl.Series, plan: Plan, types: Sequence[str] | None = N
         rows = np.concatenate([rows, np.repeat(empty, len(plan.fill))])
         return sp.csc_array((cells, (rows, chosen)), shape=(len(codes), len(plan.values)))
     columns = []
-    for numbers, fill, flagged in zip(_numbers(column, plan.how), plan.fill, plan.flagged, strict=True):
+    for numbers, fill, flagged in zip(_numbers(column, plan.how, plan.wrong), plan.fill, plan.flagged, strict=True):
         filled = numbers if types is None or not numbers.null_count() else _with_type_means(numbers, types)
         columns.append(filled.fill_null(fill).to_numpy())
         if flagged:
@@ -254,8 +259,12 @@ def encode_column(column: pl.Series, plan: Plan, types: Sequence[str] | None = N
     return np.column_stack(columns)
 
 
-def _numbers(column: pl.Series, how: str) -> list[pl.Series]:
-    """Return the numbers that a column holds, null where it is empty; several if its cells are lists."""
+def _numbers(column: pl.Series, how: str, wrong: Collection[str] = ()) -> list[pl.Series]:
+    """Return the numbers that a column holds, null where it is empty or wrong; several if its cells are lists."""
+    if wrong:
+        column = (
+            pl.select(pl.when(~column.cast(pl.String).is_in([*wrong])).then(column)).to_series().rename(column.name)
+        )
     if how == "vectors":
         lists = column.cast(pl.List(pl.Float64))
         cells = lists.list.explode().to_numpy().reshape(len(column), -1)

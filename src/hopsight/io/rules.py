@@ -157,6 +157,9 @@ _ANY_DATE = rf"^\s*(?:\d{{4}}[-/.]|\d{{1,2}}\.)\d{{1,2}}[-/.]\d|{_ANY_PLAIN}"
 _PHONE = r"^\+[\d ()/.-]{8,}$"  # +48 796 158 512
 _ANY_SLASHED = r"^\s*\d{1,2}[-/]\d{1,2}[-/]\d"
 COMPACT = (19000101, 21001231)  # dates as numbers, 20240531
+PLACEHOLDERS = (  # 0001-01-01, 1753-01-01, 1899-12-30 to 1900-01-01, 1970-01-01, 2099-, 2999- and 9999-12-31, in days
+    -719162.0, -79257.0, -25569.0, -25568.0, -25567.0, 0.0, 47481.0, 376199.0, 2932896.0,
+)  # fmt: skip
 LEAST_DATES = 5  # different numbers that are dates, whatever their column is called
 UNIX = (3e8, 2.2e9)  # seconds from 1979 to 2039; 2401312359 is a day and a time
 UNITS = ((1e17, 1e9, "nanoseconds"), (1e14, 1e6, "microseconds"), (1e11, 1e3, "milliseconds"))
@@ -330,8 +333,39 @@ def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:
     return numbers.cast(pl.Float64) / factor
 
 
+def compact_seconds(column: pl.Series, numbers: pl.Series, notices: list[str] | None) -> pl.Series:
+    """Return the dates such as 20240531 in a column as seconds: 0 is a placeholder, and few others may be no dates."""
+    seconds, is_zero = in_seconds(numbers, "dates"), (numbers == 0).fill_null(False)
+    settle_wrong(column, seconds.is_null() & numbers.is_not_null() & ~is_zero, "date", notices)
+    return seconds.set(is_zero, SECONDS_PER_DAY * PLACEHOLDERS[0])
+
+
+def are_placeholders(seconds: pl.Series) -> pl.Series:
+    """Return which dates are those that programs write where there is none, a year or more from all others.
+
+    >>> import polars as pl
+    >>> days = pl.Series(["1970-01-01", "2003-05-06", "9999-12-31", "2031-01-01", None])
+    >>> are_placeholders(as_seconds(days)).to_list(), are_placeholders(as_seconds(days[:1])).to_list()
+    ([True, False, True, False, False], [False])
+    """
+    marks = (seconds / SECONDS_PER_DAY).floor().is_in(PLACEHOLDERS).fill_null(False)
+    frame, year = pl.DataFrame({"all": seconds, "others": seconds.set(marks, None)}), 365 * SECONDS_PER_DAY
+    near = pl.col("all").is_between(pl.col("others").min() - year, pl.col("others").max() + year)
+    return marks & ~frame.select(near.fill_null(True)).to_series()
+
+
+def notice_far(column: pl.Series, far: pl.Series, notices: list[str] | None) -> None:
+    """Say which times count as empty because they are far from all others."""
+    if far.any():
+        where, more = place(column.cast(pl.String), far), plural(int(far.sum()) - 1, "other time")
+        them = "it counts" if far.sum() == 1 else f"it and {more} count"
+        notice(f"C{where[1:]} is far from all other times; {them} as empty.", notices)
+
+
 def are_compact_dates(numbers: pl.Series) -> bool:
     """Return whether numbers that are not called like codes are dates such as 20240531: several, and nearly all.
+
+    Called like dates, most of them must be; 0 stands for none.
 
     >>> import polars as pl
     >>> days = [20240530, 20240531, 20240601, 20240602, 19870304]
@@ -340,10 +374,10 @@ def are_compact_dates(numbers: pl.Series) -> bool:
     >>> are_compact_dates(pl.Series("amount", [20240530, 20240573, 20241301, 20240600, 20240531]))
     False
     """
-    known = numbers.drop_nulls()
+    known = numbers.filter(numbers != 0)
     if known.n_unique() < LEAST_DATES or is_code_name(numbers.name) or number_unit(known) != "dates":
         return False
-    return nearly_all(in_seconds(known, "dates").is_not_null())
+    return DATED.search(numbers.name.lower()) is not None or nearly_all(in_seconds(known, "dates").is_not_null())
 
 
 def date_pattern(column: pl.Series, order: str | None) -> str:

@@ -61,10 +61,13 @@ MONEY = {
     "المبلغ", "จำนวนเงิน", "राशि", "金额", "金額", "금액",
 }  # fmt: skip
 SECONDARY = re.compile(  # an amount beside the one that was paid, and a price that is paid several times
-    r"(^|_)(fees?|tax(es)?|vat|charges?|freight|shipping|discount|original|balance|tip|unit|net|gas|iva|btw|ht)(_|$)|price|preis|prix"
-    r"|precio|prezzo|preço|commissi|provision|gebühr|steuer|ursprung|rabatt|frais|taxe|comisi|impuest|tarifa|taxa|impost"
+    r"(^|_)(fees?|tax(es)?|vat|mw_?st|ust|tva|charges?|freight|shipping|discount|original|balance|tip|unit|gas|iva|btw)(_|$)"
+    r"|price|preis|prix|precio|prezzo|preço|commissi|provision|gebühr|steuer|ursprung|rabatt|frais|taxe|comisi|impuest|tarifa|taxa|impost"
     r"|kosten|prowiz|podat|комисси|налог|цена|手数料|税|単価|手续费"
 )
+_WITHOUT = "excl.*|exkl.*|before|ohne|sans|hors|sin|senza|sem"  # a fee or a tax, which the next word says
+_BEHIND = re.compile(rf"in|incl.*|inkl.*|after|nach|après|with|mit|con|com|avec|{_WITHOUT}")
+_NET = re.compile(rf"net|netto.*|ht|{_WITHOUT}")
 CURRENCY_WORDS = {
     "currency", "symbol", "coin", "měna", "pénznem", "ccy", "währung", "waehrung", "devise", "moneda", "valuta", "币种",
     "通貨",
@@ -93,6 +96,9 @@ TIMELY = re.compile(  # UNIX times, or numbers without a name
     r"|(^|_)(created|updated|booked|posted|executed|opened|utc)(_|$)"
     r"|(^|_)(ts|epoch|start|started|begin|began|beginn|first|last|end|ended|ende|seen|when)(_|$)"
 )
+NEAR = re.compile(  # what of it is nearest to the payment
+    r"creat|invoice|settle|statement|value[ _-]?da?te?|valut|valeur|valor|wertst"
+)
 DATED = re.compile("date|datum|fecha|tag$|tarih|^data$")  # of a day
 CLOCK = re.compile(
     "time|clock|hour|zeit|heure|hora|ora$|tijd|tid$|saat|godzina|время|时间|時刻|시간"
@@ -116,6 +122,7 @@ _EVENT = re.compile(
     rf"_((de|del|da|di|du|of)_)?{_EVENTS}"
     r"|id|uuid|guid|index|row|cro|trn|uetr|date|datetime|timestamp"
 )
+_INDEX = re.compile(r"(unnamed:_.*|level_\d|#)?")  # of rows, as pandas and spreadsheets write it
 
 # The two ends of an edge.
 END_WORDS = (  # words by which two names differ
@@ -146,7 +153,7 @@ END_WORDS = (  # words by which two names differ
     ("từ", "đến"), ("émetteur", "bénéficiaire"), ("ordre", "bénéficiaire"), ("cargo", "abono"), ("fra", "til"),
     ("från", "till"), ("nadawcy", "odbiorcy"), ("zleceniodawcy", "odbiorcy"), ("платник", "отримувач"),
     ("送金者", "受取人"), ("المرسل", "المستلم"), ("发送", "接收"), ("출금", "입금"),
-    ("送金元", "送金先"), ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
+    ("orig", "bene"), ("送金元", "送金先"), ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
 )  # fmt: skip
 _SIDE = {word: side for pair in END_WORDS for word, side in zip(pair, ("from", "to"), strict=True)}
 _SIDE = {word: side for word, side in _SIDE.items() if word not in {"a", "b", "client", "server", "child", "parent"}}
@@ -157,7 +164,7 @@ NO_ENDS = {  # words of a property of an end
     "amount", "balance", "currency", "value", "fee", "port", "bank", "location", "country", "city", "state", "type",
     "date", "time", "bytes", "packets", "pkts", "lat", "lon", "latitude", "longitude", "mac", "name", "nm", "nome",
     "nom", "nombre", "naam", "nazwa", "имя", "наименование", "status", "system", "valid", "period", "exchange",
-    "version", "stage", "step", "price", "channel", "platform", "reason", "category",
+    "version", "stage", "step", "price", "channel", "platform", "reason", "category", "branch",
 }  # fmt: skip
 KEY_WORDS = {"id", "no", "nr", "number", "code", "key"}  # of a column of ids, which do not say whose they are
 ID_WORDS = {
@@ -185,15 +192,17 @@ _END_NAMES = (  # whole names without such words
     *((account, partner) for account in ("account", "konto", "iban", "auftragskonto", "compte", "cuenta", "conto")
       for partner in ("counterparty", "gegenkonto", "kontonummer_iban", "kontrahent", "contraparte", "controparte")),
     ("i", "j"),
-    *((word, word + again) for word in ("account", "iban", "user", "konto") for again in ("_1", "_duplicated_0")),
 )  # fmt: skip
+_AGAIN = ("_1", "_2", "_duplicated_0")  # after a name that a table had twice, when libraries or hopsight have read it
 
 # What cells say.
 NO_IDS = ("", "-", "--", "nan", "null", "none", "n/a", "#n/a", "(null)", "\\n")  # where there is no id
 EMPTY_NUMBERS = (  # what people and programs write into an empty number cell
     "", "na", "n/a", "n.a.", "#n/a", "nan", "null", "(null)", "none", "-", "--", "—", "–", ".", "\\n", "?", "unknown",
     "missing", "(blank)", "unbekannt", "k.a.", "k. a.", "#nv", "n.c.", "n/c", "n.d.", "n/d", "s/d", "s.d.", "b.d.",
-    "н/д", "0000-00-00", "0000-00-00 00:00:00",
+    "н/д", "0000-00-00", "0000-00-00 00:00:00", "0000/00/00", "00/00/0000", "00.00.0000", "00000000", ".  .", "/  /",
+    "0001-01-01", "0001-01-01 00:00:00", "0001-01-01t00:00:00",  # dates of MySQL, SAP, dBase and .NET
+    "$-", "$ -", "€ -", "£ -", "- €",  # 0 in the accounts of a spreadsheet
 )  # fmt: skip
 UNLABELED = (*EMPTY_NUMBERS, "unlabeled", "unlabelled")  # words for a node without ground truth
 TOTALS = {
@@ -371,10 +380,15 @@ def is_code_name(name: str) -> bool:
 def is_event_name(name: str) -> bool:
     """Return whether a column is called like the number or the time of an event, which is no end of an edge.
 
-    >>> [is_event_name(name) for name in ("Booking ID", "Trans-Nr.", "id_pedido", "Date", "account_id", "shop")]
-    [True, True, True, True, False, False]
+    >>> [is_event_name(name) for name in ("Booking ID", "Trans-Nr.", "id_pedido", "Date", "", "account_id", "shop")]
+    [True, True, True, True, True, False, False]
     """
-    return _EVENT.fullmatch(normalized_name(name)) is not None
+    return any(form.fullmatch(normalized_name(name)) for form in (_EVENT, _INDEX))
+
+
+def is_index_name(name: str) -> bool:
+    """Return whether a column of different values is called like a number of rows."""
+    return normalized_name(name) in {"no", "nr", "lp", "seq", "sno", "pos"}
 
 
 def is_status_name(name: str) -> bool:
@@ -399,6 +413,8 @@ def find_end_names(names: Sequence[str]) -> list[tuple[str, str]]:
     [[('From', 'To')], [('A_NUMBER', 'B_NUMBER')], []]
     >>> find_end_names(["from", "to", "user", "device"])[0], find_end_names(["buyer_id", "seller_id", "product_id"])[0]
     (('from', 'to'), ('buyer_id', 'seller_id'))
+    >>> find_end_names(["Bank", "IBAN", "Name", "Bank_2", "IBAN_2", "Name_2"])
+    [('IBAN', 'IBAN_2')]
     >>> find_end_names(["Remarks", "Remitter A/c No", "Beneficiary A/c No"])
     [('Remitter A/c No', 'Beneficiary A/c No')]
     """
@@ -417,7 +433,9 @@ def find_end_names(names: Sequence[str]) -> list[tuple[str, str]]:
             is_property = any(word in NO_ENDS or word.endswith(("balance", "amount")) for word in rest)
             if other is not None and other != name and not is_property:
                 found.append((not ID_WORDS.intersection(rest), len(found), name, other))
-    return [*whole, *(each[2:] for each in sorted(found)), *kinds]
+    twice = [(name, known[part + again]) for part, name in known.items() for again in _AGAIN if part + again in known]
+    twice = [pair for pair in twice if not ID_WORDS.isdisjoint(words_of(pair[0]))]
+    return [*whole, *twice, *(each[2:] for each in sorted(found)), *kinds]
 
 
 def goes_back(first: str, second: str) -> bool:
@@ -476,9 +494,7 @@ def is_money_name(name: str) -> bool:
         return True
     if plain.strip().upper() in ISO_CURRENCIES:
         return True
-    words = [word for word in words_of(plain) if word.upper() not in ISO_CURRENCIES]
-    if "in" in words[1:-1]:  # amount in local currency
-        words = words[: words.index("in")]
+    words = _said_first([word for word in words_of(plain) if word.upper() not in ISO_CURRENCIES])
     if not words or (any(map(currency_in, inside)) and AMOUNTS.isdisjoint(words)):
         return bool(words)
     if words[-1] in MONEY or words[-1].endswith(("betrag", "preis", "bedrag")):  # German writes words together
@@ -486,19 +502,30 @@ def is_money_name(name: str) -> bool:
     return words[0] in MONEY and (AMOUNTS | COUNTED).isdisjoint(words[1:])
 
 
-def is_secondary_name(name: str) -> bool:
-    """Return whether amounts are those of a fee or the like."""
-    return SECONDARY.search("_".join(words_of(name))) is not None
+def how_secondary(name: str) -> int:
+    """Return 2 for amounts of a fee or the like, 1 for those without one that was paid as well, and 0 for others.
+
+    >>> [how_secondary(name) for name in ("VAT amount", "Amount excl. VAT", "Amount (after fees)", "Betrag netto")]
+    [2, 1, 0, 1]
+    """
+    words = words_of(name)
+    return 2 if SECONDARY.search("_".join(_said_first(words))) else int(any(map(_NET.fullmatch, words)))
+
+
+def _said_first(words: list[str]) -> list[str]:
+    """Return the words before those in which or with what something is, as in amount incl. tax."""
+    return words[: next((place for place, word in enumerate(words[1:-1], 1) if _BEHIND.fullmatch(word)), None)]
 
 
 def date_parts(names: Sequence[str]) -> list[str]:
-    """Return the columns of years, months and days, where a table has all three.
+    """Return the columns of years, months, days and hours, where a table has several.
 
     >>> date_parts(["a", "Year", "month", "DAY"]), date_parts(["a", "b", "day"])
     (['Year', 'month', 'DAY'], [])
     """
-    found = [first_known(names, each) for each in (("year", "jahr"), ("month", "monat"), ("day", "tag"))]
-    return [name for name in found if name is not None] if None not in found else []
+    parts = (("year", "jahr"), ("month", "monat"), ("day", "tag"), ("hour", "stunde"), ("minute",))
+    found = [name for each in parts if (name := first_known(names, each)) is not None]
+    return found if len(found) > 1 else []
 
 
 def ways(values: Sequence[str]) -> tuple[list[str], list[str]]:
