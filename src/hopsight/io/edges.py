@@ -123,14 +123,10 @@ class EdgeColumns:
         Few of its numbers are negative, and none of a weight, which has more different values than a rating.
         """
         named = [name for name in self.numbers if is_money_name(name) and name not in self.sides]
-        named = sorted(named, key=self._far_from_paid)
+        named.sort(key=lambda name: (len(words_of(name)) > 1, words_of(name)[-1] not in MONEY))
+        named.sort(key=lambda name: (name not in (self.weight, self.named), how_secondary(name)))
         weight = [self.weight] if self.weight is not None and self.time is not None else []
         return next((name for name in [*named, *weight] if _are_amounts(self.numbers[name], name)), None)
-
-    def _far_from_paid(self, name: str) -> tuple[int, ...]:
-        """Return how unlikely a column called like an amount is to be the one that was paid."""
-        words = words_of(name)
-        return (name not in (self.weight, self.named), how_secondary(name), len(words) > 1, words[-1] not in MONEY)
 
     def events(self, source: NDArray[Any], target: NDArray[Any]) -> Events | None:
         """Return the rows as events if they have an amount or a time; self-loops are left out."""
@@ -154,16 +150,15 @@ class EdgeColumns:
     def currency(self) -> str | None:
         """The column that says in which currency the amounts are: called so, or with codes of currencies only."""
         coded = (name for name, words in self.categories.items() if rules.are_currencies(words))
-        return min(self._called_currencies, key=self._far_from_amount, default=None) or next(coded, None)
+        of_amount = {*words_of(self.amount or "")}
+        called = sorted(
+            self._called_currencies, key=lambda name: (of_amount.isdisjoint(words_of(name)), len(words_of(name)) > 1)
+        )
+        return min(called, key=how_secondary, default=None) or next(coded, None)
 
     @cached_property
     def _called_currencies(self) -> list[str]:
         return [name for name, words in self.categories.items() if _are_called_currencies(name, words)]
-
-    def _far_from_amount(self, name: str) -> tuple[int, ...]:
-        """Return how unlikely a column called like a currency is to be that of the amounts, not that of a fee."""
-        words = words_of(name)
-        return (how_secondary(name), {*words}.isdisjoint(words_of(self.amount or "")), len(words) > 1)
 
     @cached_property
     def _currencies(self) -> pl.Series:

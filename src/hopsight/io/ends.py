@@ -14,12 +14,12 @@ from hopsight.io.rules import LEAST_ROWS, are_clocks, is_time
 from hopsight.io.times import are_moments
 from hopsight.io.vocabulary import (
     END_WORDS,
+    ROW_NUMBERS,
     find_end_names,
     first_known,
     goes_back,
     is_amount_name,
     is_event_name,
-    is_index_name,
     normalized_name,
     ways,
 )
@@ -99,8 +99,12 @@ def _called(names: Sequence[str], table: Table | None) -> list[tuple[str, str]]:
 
 def _are_never_ids(values: pl.Series) -> bool:
     """Return whether values are dates, currencies or all empty, whatever their column is called."""
-    known = rules.filled(values) if values.dtype == pl.String else values.drop_nulls()
+    known = _filled(values)
     return not len(known) or is_time(known) or (known.dtype == pl.String and rules.are_currencies(known))
+
+
+def _filled(values: pl.Series) -> pl.Series:
+    return rules.filled(values) if values.dtype == pl.String else values.drop_nulls()
 
 
 def _holding(names: Sequence[str], table: Table | None, joins: Callable[[], pl.Series] | None) -> list[str]:
@@ -197,12 +201,9 @@ def _shared(rows: pl.DataFrame, one: str, other: str) -> float:
 
 def _may_be_ids(values: pl.Series) -> bool:
     """Return whether values may be node ids: neither dates, amounts, numbers of rows, true and false, nor all empty."""
-    known = values.drop_nulls()
-    if is_index_name(values.name) and known.n_unique() == len(values):
+    known = _filled(values)
+    if normalized_name(values.name) in ROW_NUMBERS and known.n_unique() == len(values):
         return False
-    if values.dtype == pl.String:
-        known = known.str.strip_chars()
-        known = known.filter(known != "")
     if not len(known) or is_time(known) or known.dtype == pl.Boolean or known.dtype.is_nested():
         return False
     if known.dtype == pl.String:

@@ -457,7 +457,7 @@ def _duckdb(path: Path, table: str | None, query: str | None) -> pl.DataFrame:
             table = _chosen([*parts], table, path, "table")
         most = _most_rows(path)
         try:
-            rows = connection.sql(query or f"SELECT * FROM {'.'.join(map(_quoted, parts[table]))}")
+            rows = connection.sql(query or f"SELECT * FROM {'.'.join(map(_quoted, parts[str(table)]))}")
             frame = frame_of(rows.limit(most + 1))
         except (duckdb.CatalogException, duckdb.BinderException) as error:
             raise ValueError(_broken(table, query, error)) from None

@@ -997,11 +997,6 @@ def notice_ignored(left_out: Mapping[str, int], notices: list[str] | None) -> No
         notice(f"Left out {plural(n_rows, 'row')} with {entry}." if n_rows else none, notices)
 
 
-def says_status(column: pl.Series) -> bool:
-    """Return whether a column of words is called like a status, which :func:`leaves_out_void` judges."""
-    return column.dtype in (pl.String, pl.Categorical, pl.Enum) and is_status_name(column.name)
-
-
 def leaves_out_void(column: pl.Series, ignore: Sequence[str], notices: list[str] | None) -> bool:
     """Return whether rows are left out whose status says that they did not take place, as ``cancelled`` does.
 
@@ -1014,7 +1009,7 @@ def leaves_out_void(column: pl.Series, ignore: Sequence[str], notices: list[str]
     >>> leaves_out_void(pl.Series("state", ["ok", "ok", "late"]), [], kept), kept[1].partition(" to leave")[0]
     (True, "Rows count whatever their state is ('ok': 2, 'late': 1);")
     """
-    if not says_status(column):
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum) or not is_status_name(column.name):
         return False
     column = column.cast(pl.String)
     void, known = column.filter(are_void(column)), known_form(column.name)

@@ -31,15 +31,7 @@ from hopsight.io.edges import EdgeColumns, assemble, edge_columns, own_edges
 from hopsight.io.ends import MOST_LOOKED_AT, find_ends, state_ends
 from hopsight.io.frames import Table, frame_of, is_frame, open_table, write_frame
 from hopsight.io.ids import Sides
-from hopsight.io.nodes import (
-    OWN_COLUMNS,
-    check_column,
-    distinct,
-    node_fields,
-    own_columns,
-    set_aside,
-    with_unknown,
-)
+from hopsight.io.nodes import OWN_COLUMNS, check_column, distinct, node_fields, own_columns, set_aside, with_unknown
 from hopsight.io.notices import NamedNotices, notice, notice_renamed
 from hopsight.io.rules import ALL_BUT_FEW, LEAST_ROWS
 from hopsight.io.sources import TABLE_SUFFIXES, Address, reading, resolve

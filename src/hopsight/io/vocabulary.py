@@ -15,10 +15,9 @@ TIME_NAMES = (
 TYPE_NAMES = ("hopsight_type", "node_type")
 NAME_NAMES = (
     "hopsight_name", "name", "full_name", "display_name", "title", "name_1", "name1", "username", "user_name",
-    "company", "company_name", "firma", "firmenname", "kundenname", "kontoinhaber",
-    "nachname", "nom", "nombre", "razón_social", "razão_social",
-    "ragione_sociale", "raison_sociale", "nome", "nome_completo", "naam", "nazwa", "navn", "namn", "jméno", "název",
-    "имя", "фио", "наименование", "名称", "姓名", "名前", "氏名", "이름",
+    "company", "company_name", "firma", "firmenname", "kundenname", "kontoinhaber", "nachname", "nom", "nombre",
+    "razón_social", "razão_social", "ragione_sociale", "raison_sociale", "nome", "nome_completo", "naam", "nazwa",
+    "navn", "namn", "jméno", "název", "имя", "фио", "наименование", "名称", "姓名", "名前", "氏名", "이름",
 )  # fmt: skip
 PARTIES = {  # what a node of payments may be called
     "party", "account", "acct", "customer", "client", "cust", "vendor", "supplier", "merchant", "holder",
@@ -56,9 +55,8 @@ MONEY = {
     "amount", "amt", "value", "price", "total", "sum", "betrag", "summe", "wert", "importe", "importo", "montant",
     "monto", "valor", "valeur", "preis", "prix", "precio", "prezzo", "preço", "prijs", "pris", "cena", "somme",
     "totale", "montante", "wartość", "bedrag", "belopp", "beløb", "kwota", "tutar", "umsatz", "gross", "brutto", "suma",
-    "summa", "znesek", "upphæð", "مبلغ",
-    "částka", "összeg", "beløp", "määrä", "sumă", "iznos", "jumlah", "tiền", "dmbtr", "сумма", "сума", "ποσό", "סכום",
-    "المبلغ", "จำนวนเงิน", "राशि", "金额", "金額", "금액",
+    "summa", "znesek", "upphæð", "مبلغ", "částka", "összeg", "beløp", "määrä", "sumă", "iznos", "jumlah", "tiền",
+    "dmbtr", "сумма", "сума", "ποσό", "סכום", "المبلغ", "จำนวนเงิน", "राशि", "金额", "金額", "금액",
 }  # fmt: skip
 SECONDARY = re.compile(  # an amount beside the one that was paid, and a price that is paid several times
     r"(^|_)(fees?|tax(es)?|vat|mw_?st|ust|tva|charges?|freight|shipping|discount|original|balance|tip|unit|gas|iva|btw)(_|$)"
@@ -123,6 +121,7 @@ _EVENT = re.compile(
     r"|id|uuid|guid|index|row|cro|trn|uetr|date|datetime|timestamp"
 )
 _INDEX = re.compile(r"(unnamed:_.*|level_\d|#)?")  # of rows, as pandas and spreadsheets write it
+ROW_NUMBERS = {"no", "nr", "lp", "seq", "sno", "pos"}  # names of columns of them, if all values differ
 
 # The two ends of an edge.
 END_WORDS = (  # words by which two names differ
@@ -133,27 +132,26 @@ END_WORDS = (  # words by which two names differ
     ("buyer", "seller"), ("caller", "callee"), ("calling", "called"), ("origin", "destination"), ("orig", "dest"),
     ("orig", "resp"), ("client", "server"), ("employee", "manager"), ("child", "parent"), ("citing", "cited"),
     ("follower", "followee"), ("follower", "followed"), ("lender", "borrower"), ("referrer", "referred"), ("a", "b"),
-    ("auftraggeber", "empfänger"), ("auftraggeber", "begünstigter"), ("absender", "empfänger"),
-    ("zahler", "empfänger"), ("ordenante", "beneficiario"), ("remitente", "destinatario"), ("emisor", "receptor"),
-    ("mittente", "destinatario"), ("ordinante", "beneficiario"), ("débiteur", "créditeur"),
-    ("débiteur", "créancier"), ("émetteur", "destinataire"), ("expéditeur", "destinataire"),
-    ("origem", "destino"), ("origen", "destino"), ("opdrachtgever", "begunstigde"), ("debitada", "creditada"),
-    ("pagador", "recebedor"), ("comprador", "vendedor"), ("acheteur", "vendeur"),
+    ("auftraggeber", "empfänger"), ("auftraggeber", "begünstigter"), ("absender", "empfänger"), ("zahler", "empfänger"),
+    ("ordenante", "beneficiario"), ("remitente", "destinatario"), ("emisor", "receptor"), ("mittente", "destinatario"),
+    ("ordinante", "beneficiario"), ("débiteur", "créditeur"), ("débiteur", "créancier"), ("émetteur", "destinataire"),
+    ("expéditeur", "destinataire"), ("origem", "destino"), ("origen", "destino"), ("opdrachtgever", "begunstigde"),
+    ("debitada", "creditada"), ("pagador", "recebedor"), ("comprador", "vendedor"), ("acheteur", "vendeur"),
     ("remetente", "destinatário"), ("rekening", "tegenrekening"), ("gönderen", "alıcı"), ("dbtr", "cdtr"),
-    ("плательщика", "получателя"), ("отправителя", "получателя"),
-    ("отправитель", "получатель"), ("плательщик", "получатель"), ("付款", "收款"), ("转出", "转入"),
-    ("nadawca", "odbiorca"), ("zleceniodawca", "odbiorca"), ("avsändare", "mottagare"), ("betalare", "mottagare"),
-    ("maksaja", "saaja"), ("lähettäjä", "vastaanottaja"), ("pengirim", "penerima"), ("odesílatel", "příjemce"),
-    ("plátce", "příjemce"), ("afsender", "modtager"), ("avsender", "mottaker"), ("feladó", "címzett"),
-    ("quellkonto", "zielkonto"), ("débité", "crédité"), ("obciążony", "uznany"), ("borçlu", "alacaklı"),
-    ("出账", "入账"), ("zahlungspflichtiger", "zahlungsempfänger"), ("sollkonto", "habenkonto"),
-    ("debitor", "kreditor"), ("donneur", "bénéficiaire"), ("van", "naar"), ("frå", "til"), ("platitelj", "primatelj"),
+    ("плательщика", "получателя"), ("отправителя", "получателя"), ("отправитель", "получатель"),
+    ("плательщик", "получатель"), ("付款", "收款"), ("转出", "转入"), ("nadawca", "odbiorca"),
+    ("zleceniodawca", "odbiorca"), ("avsändare", "mottagare"), ("betalare", "mottagare"), ("maksaja", "saaja"),
+    ("lähettäjä", "vastaanottaja"), ("pengirim", "penerima"), ("odesílatel", "příjemce"), ("plátce", "příjemce"),
+    ("afsender", "modtager"), ("avsender", "mottaker"), ("feladó", "címzett"), ("quellkonto", "zielkonto"),
+    ("débité", "crédité"), ("obciążony", "uznany"), ("borçlu", "alacaklı"), ("出账", "入账"),
+    ("zahlungspflichtiger", "zahlungsempfänger"), ("sollkonto", "habenkonto"), ("debitor", "kreditor"),
+    ("donneur", "bénéficiaire"), ("van", "naar"), ("frå", "til"), ("platitelj", "primatelj"),
     ("наредител", "получател"), ("支払人", "受取人"), ("송금인", "수취인"), ("αποστολέα", "παραλήπτη"),
-    ("שולח", "מקבל"), ("प्रेषक", "प्राप्तकर्ता"), ("ผู้ส่ง", "ผู้รับ"), ("người_gửi", "người_nhận"),
-    ("từ", "đến"), ("émetteur", "bénéficiaire"), ("ordre", "bénéficiaire"), ("cargo", "abono"), ("fra", "til"),
-    ("från", "till"), ("nadawcy", "odbiorcy"), ("zleceniodawcy", "odbiorcy"), ("платник", "отримувач"),
-    ("送金者", "受取人"), ("المرسل", "المستلم"), ("发送", "接收"), ("출금", "입금"),
-    ("orig", "bene"), ("送金元", "送金先"), ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
+    ("שולח", "מקבל"), ("प्रेषक", "प्राप्तकर्ता"), ("ผู้ส่ง", "ผู้รับ"), ("người_gửi", "người_nhận"), ("từ", "đến"),
+    ("émetteur", "bénéficiaire"), ("ordre", "bénéficiaire"), ("cargo", "abono"), ("fra", "til"), ("från", "till"),
+    ("nadawcy", "odbiorcy"), ("zleceniodawcy", "odbiorcy"), ("платник", "отримувач"), ("送金者", "受取人"),
+    ("المرسل", "المستلم"), ("发送", "接收"), ("출금", "입금"), ("orig", "bene"), ("送金元", "送金先"),
+    ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
 )  # fmt: skip
 _SIDE = {word: side for pair in END_WORDS for word, side in zip(pair, ("from", "to"), strict=True)}
 _SIDE = {word: side for word, side in _SIDE.items() if word not in {"a", "b", "client", "server", "child", "parent"}}
@@ -209,17 +207,16 @@ TOTALS = {
     "total", "totals", "grand total", "sum", "summe", "gesamt", "somme", "suma", "totale", "totaal", "итого", "合计",
 }  # fmt: skip
 VOID = {  # events that did not take place
-    "cancelled", "canceled", "failed", "declined", "rejected", "refused", "void", "voided", "aborted",
-    "reverted", "reversed", "not executed", "storno", "storniert", "abgelehnt", "fehlgeschlagen", "annulé", "annulée",
-    "refusé", "refusée", "échoué", "cancelado", "cancelada", "anulado", "anulada", "rechazado", "rechazada",
-    "annullato", "annullata", "rifiutato", "rifiutata", "odrzucona", "odrzucony", "odrzucono", "anulowana", "anulowany",
-    "anulowano", "zamítnuto", "zrušeno", "stornováno", "geweigerd", "geannuleerd", "mislukt", "reddedildi", "iptal",
-    "başarısız", "rejeitado", "rejeitada", "recusado", "recusada", "estornado", "estornada", "denied", "timed out",
-    "timeout", "failure", "unsuccessful", "rejeté", "rejetée", "fallido", "fallida", "hylätty", "peruttu", "avvisad",
-    "misslyckad", "avbruten", "отклонено", "отклонён", "отклонен", "отменено", "отменён", "отменен", "失败", "已取消",
-    "交易失败", "失敗", "キャンセル", "取消", "실패", "취소", "respinta", "respinto", "scartata", "scartato",
-    "insoluta", "insoluto", "fallita", "fallito", "stornata", "stornato", "ko", "afvist", "elutasítva",
-    "sikertelen",
+    "cancelled", "canceled", "failed", "declined", "rejected", "refused", "void", "voided", "aborted", "reverted",
+    "reversed", "not executed", "storno", "storniert", "abgelehnt", "fehlgeschlagen", "annulé", "annulée", "refusé",
+    "refusée", "échoué", "cancelado", "cancelada", "anulado", "anulada", "rechazado", "rechazada", "annullato",
+    "annullata", "rifiutato", "rifiutata", "odrzucona", "odrzucony", "odrzucono", "anulowana", "anulowany", "anulowano",
+    "zamítnuto", "zrušeno", "stornováno", "geweigerd", "geannuleerd", "mislukt", "reddedildi", "iptal", "başarısız",
+    "rejeitado", "rejeitada", "recusado", "recusada", "estornado", "estornada", "denied", "timed out", "timeout",
+    "failure", "unsuccessful", "rejeté", "rejetée", "fallido", "fallida", "hylätty", "peruttu", "avvisad", "misslyckad",
+    "avbruten", "отклонено", "отклонён", "отклонен", "отменено", "отменён", "отменен", "失败", "已取消", "交易失败",
+    "失敗", "キャンセル", "取消", "실패", "취소", "respinta", "respinto", "scartata", "scartato", "insoluta",
+    "insoluto", "fallita", "fallito", "stornata", "stornato", "ko", "afvist", "elutasítva", "sikertelen",
 }  # fmt: skip
 LEFT = {  # an account: words for the way that money went, in two sets
     "out", "outgoing", "outbound", "outflow", "cash_out", "send", "sent", "paid", "payment", "withdraw", "withdrawal",
@@ -384,11 +381,6 @@ def is_event_name(name: str) -> bool:
     [True, True, True, True, True, False, False]
     """
     return any(form.fullmatch(normalized_name(name)) for form in (_EVENT, _INDEX))
-
-
-def is_index_name(name: str) -> bool:
-    """Return whether a column of different values is called like a number of rows."""
-    return normalized_name(name) in {"no", "nr", "lp", "seq", "sno", "pos"}
 
 
 def is_status_name(name: str) -> bool:
