@@ -151,10 +151,9 @@ class EdgeColumns:
         """The column that says in which currency the amounts are: called so, or with codes of currencies only."""
         coded = (name for name, words in self.categories.items() if rules.are_currencies(words))
         of_amount = {*words_of(self.amount or "")}
-        called = sorted(
-            self._called_currencies, key=lambda name: (of_amount.isdisjoint(words_of(name)), len(words_of(name)) > 1)
-        )
-        return min(called, key=how_secondary, default=None) or next(coded, None)
+        called = sorted(self._called_currencies, key=lambda name: len(words_of(name)) > 1)
+        called.sort(key=lambda name: (how_secondary(name), of_amount.isdisjoint(words_of(name))))
+        return next(iter([*called, *coded]), None)
 
     @cached_property
     def _called_currencies(self) -> list[str]:
@@ -530,17 +529,14 @@ def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None)
     if holds not in ("numbers", *rules.WRITTEN):
         problem = "is not a time; write numbers, or dates such as 2024-05-31 17:30"
         rules.check_none(rules.is_filled(words), column, problem)
-    is_text = not column.dtype.is_numeric()
-    numbers = _finite(rules.text_numbers(words, holds) if is_text else column.cast(pl.Float64))
+    numbers = _finite(column.cast(pl.Float64) if column.dtype.is_numeric() else rules.text_numbers(words, holds))
     rules.check_one_unit(numbers)
     unit = number_unit(numbers)
-    is_dates = unit == "dates"
-    seconds = rules.compact_seconds(column, numbers, notices) if is_dates else rules.in_seconds(numbers, unit)
-    found.times[column.name] = seconds
+    found.times[column.name] = rules.settled_seconds(column, numbers, unit, notices)
     rules.notice_plain(numbers, notices)
     if unit is not None:
-        found.dated[column.name] = "%Y%m%d" if is_dates else "%Y-%m-%d"
-        first = numbers.drop_nulls()[0]
+        found.dated[column.name] = "%Y%m%d" if unit == "dates" else "%Y-%m-%d"
+        first = numbers.filter(numbers > 0)[0]
         notice(f"Read the times in column {column.name!r}, such as {int(first)}, as {unit}.", notices)
 
 

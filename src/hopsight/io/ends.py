@@ -99,12 +99,8 @@ def _called(names: Sequence[str], table: Table | None) -> list[tuple[str, str]]:
 
 def _are_never_ids(values: pl.Series) -> bool:
     """Return whether values are dates, currencies or all empty, whatever their column is called."""
-    known = _filled(values)
+    known = rules.filled(values)
     return not len(known) or is_time(known) or (known.dtype == pl.String and rules.are_currencies(known))
-
-
-def _filled(values: pl.Series) -> pl.Series:
-    return rules.filled(values) if values.dtype == pl.String else values.drop_nulls()
 
 
 def _holding(names: Sequence[str], table: Table | None, joins: Callable[[], pl.Series] | None) -> list[str]:
@@ -201,7 +197,7 @@ def _shared(rows: pl.DataFrame, one: str, other: str) -> float:
 
 def _may_be_ids(values: pl.Series) -> bool:
     """Return whether values may be node ids: neither dates, amounts, numbers of rows, true and false, nor all empty."""
-    known = _filled(values)
+    known = rules.filled(values)
     if normalized_name(values.name) in ROW_NUMBERS and known.n_unique() == len(values):
         return False
     if not len(known) or is_time(known) or known.dtype == pl.Boolean or known.dtype.is_nested():

@@ -213,7 +213,12 @@ def _open_texts(files: Sequence[Path], header: bool | None, encoding: str | None
     for file in files:
         found: list[str] = []
         with naming(file) if len(files) > 1 else nullcontext():
-            tables.append(_open_text(file, header, encoding, found))
+            if JSON.search(file.name.lower()):
+                rows = _json(file, text_content(file, encoding, found))
+                tables.append(Table(_checked_names(rows.collect_schema().names()), rows=rows))
+            else:
+                text = open_text(file, header=header, encoding=encoding, notices=found)
+                tables.append(Table(_checked_names(text.names), [text]))
         for sentence in found:
             if (alike := sentence.replace(file.name, files[0].name)) not in said:
                 said.append(alike)
@@ -225,14 +230,6 @@ def _open_texts(files: Sequence[Path], header: bool | None, encoding: str | None
         return Table(_checked_names([*texts[0].names, *texts[0].of_folders]), texts)
     frames = [table.read(table.names, text=table.names) for table in tables]
     return _of_frame(pl.concat(frames, how="diagonal_relaxed"))
-
-
-def _open_text(path: Path, header: bool | None, encoding: str | None, notices: list[str] | None) -> Table:
-    if JSON.search(path.name.lower()) is None:
-        text = open_text(path, header=header, encoding=encoding, notices=notices)
-        return Table(_checked_names(text.names), [text])
-    rows = _json(path, text_content(path, encoding, notices))
-    return Table(_checked_names(rows.collect_schema().names()), rows=rows)
 
 
 def _json(path: Path, content: bytes | None) -> pl.LazyFrame:
@@ -526,12 +523,8 @@ def _series(name: str, cells: Sequence[Any]) -> pl.Series:
 
 def read_postgresql(address: str, query: str) -> pl.DataFrame:
     """Return the result of a query; the session is read-only. Passwords may be in ``PGPASSWORD`` or ``~/.pgpass``."""
-    try:
-        from adbc_driver_postgresql import dbapi
-    except ImportError:
-        raise ValueError(
-            "reading PostgreSQL needs the package adbc-driver-postgresql; run pip install 'hopsight[sql]'"
-        ) from None
+    from adbc_driver_postgresql import dbapi
+
     if not re.search(r"[?&]options=", address):
         address += f"{'&' if '?' in address else '?'}options={READ_ONLY}"
     try:

@@ -94,7 +94,9 @@ def encode(
         plan = plan_column(column, missing=missing, category=category, ours=ours, notices=notices)
         if plan is not None:
             plans.append(plan)
-            blocks.append(_compact(encode_column(column, plan, types)))
+            block = encode_column(column, plan, types)
+            is_full = sp.issparse(block) or np.count_nonzero(block) >= SPARSE_BELOW * block.size
+            blocks.append(block if is_full else sp.csc_array(block))  # thousands of mostly empty columns fit in memory
             if plan.n_empty and plan.fill and filled is not None:
                 own = [name for name in plan.names if not name.endswith(f"={MISSING_CATEGORY}")]
                 cells = [as_words(column)] if plan.how == "categories" else _numbers(column, plan.how, plan.wrong)
@@ -180,8 +182,12 @@ def _plan_numbers(column: pl.Series, how: str, missing: str, notices: list[str] 
     is_date = rules.is_dates(how) or is_compact or isinstance(column.dtype, pl.Date | pl.Datetime)
     if is_date:
         numbers = _numbers(column, "numbers" if is_compact else how)[0]
-        days = rules.compact_seconds(column, numbers, notices) if is_compact else numbers * rules.SECONDS_PER_DAY
-        rules.notice_far(column, far := rules.are_placeholders(days), notices)
+        at = (
+            numbers * rules.SECONDS_PER_DAY
+            if not is_compact
+            else rules.settled_seconds(column, numbers, "dates", notices)
+        )
+        rules.notice_far(column, far := rules.are_placeholders(at), notices)
         wrong = column.cast(pl.String).filter(far).unique().to_list()
     for numbers in _numbers(column, how, wrong):
         rules.check_finite(numbers, "attributes must be finite")
@@ -327,13 +333,6 @@ def read_flags(column: pl.Series, flags: Mapping[str, int] = LABELS) -> NDArray[
     wrong = ~words.is_in(list(flags)).fill_null(False)
     rules.check_none(wrong, column, f"is not {labels if flags is LABELS else 'a whole number from 0 to 3'}")
     return words.replace_strict(flags, return_dtype=pl.Int8).to_numpy()
-
-
-def _compact(values: Any) -> Any:
-    """Return mostly empty columns as CSC, so that thousands of them fit in memory."""
-    if sp.issparse(values) or np.count_nonzero(values) >= SPARSE_BELOW * values.size:
-        return values
-    return sp.csc_array(values)
 
 
 def _assemble(blocks: list[Any], n_rows: int) -> Any:

@@ -62,7 +62,7 @@ def is_truth(column: pl.Series) -> bool:
     is_case = CASE.fullmatch(known) is not None
     if not (is_case or SUSPICION.search(column.name.lower())) or column.dtype.is_nested():
         return False
-    values = filled(column) if column.dtype == pl.String else column.drop_nulls()
+    values = filled(column)
     return values.n_unique() <= 2 and (not is_case or 0 < len(values) < len(column))
 
 
@@ -186,17 +186,12 @@ def is_time(column: pl.Series) -> bool:
 
 def filled(words: pl.Series) -> pl.Series:
     """Return the texts that are neither blank nor words for an empty cell, without spaces around them."""
-    return words.str.strip_chars().filter(is_filled(words))
+    return words.str.strip_chars().filter(is_filled(words)) if words.dtype == pl.String else words.drop_nulls()
 
 
 def is_filled(words: pl.Series) -> pl.Series:
     """Return which texts are neither blank nor words for an empty cell."""
     return ~words.str.strip_chars().str.to_lowercase().is_in(EMPTY_NUMBERS).fill_null(True)
-
-
-def n_filled(column: pl.Series) -> int:
-    """Return how many cells are not empty."""
-    return int(is_filled(column).sum()) if column.dtype == pl.String else column.count()
 
 
 def date_readings(words: pl.Series) -> dict[str, pl.Series]:
@@ -333,9 +328,9 @@ def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:
     return numbers.cast(pl.Float64) / factor
 
 
-def compact_seconds(column: pl.Series, numbers: pl.Series, notices: list[str] | None) -> pl.Series:
-    """Return the dates such as 20240531 in a column as seconds: 0 is a placeholder, and few others may be no dates."""
-    seconds, is_zero = in_seconds(numbers, "dates"), (numbers == 0).fill_null(False)
+def settled_seconds(column: pl.Series, numbers: pl.Series, unit: str | None, notices: list[str] | None) -> pl.Series:
+    """Return numeric times as seconds; among dates such as 20240531, 0 is a placeholder, and few may be no dates."""
+    seconds, is_zero = in_seconds(numbers, unit), (numbers == 0).fill_null(False) & (unit == "dates")
     settle_wrong(column, seconds.is_null() & numbers.is_not_null() & ~is_zero, "date", notices)
     return seconds.set(is_zero, SECONDS_PER_DAY * PLACEHOLDERS[0])
 
@@ -357,9 +352,13 @@ def are_placeholders(seconds: pl.Series) -> pl.Series:
 def notice_far(column: pl.Series, far: pl.Series, notices: list[str] | None) -> None:
     """Say which times count as empty because they are far from all others."""
     if far.any():
-        where, more = place(column.cast(pl.String), far), plural(int(far.sum()) - 1, "other time")
-        them = "it counts" if far.sum() == 1 else f"it and {more} count"
-        notice(f"C{where[1:]} is far from all other times; {them} as empty.", notices)
+        where = place(column.cast(pl.String), far)
+        _notice_empty(f"{where} is far from all other times", int(far.sum()), "time", notices)
+
+
+def _notice_empty(what: str, n_cells: int, noun: str, notices: list[str] | None) -> None:
+    them = "it counts" if n_cells == 1 else f"it and {plural(n_cells - 1, f'other {noun}')} count"
+    notice(f"{what[0].upper()}{what[1:]}; {them} as empty.", notices)
 
 
 def are_compact_dates(numbers: pl.Series) -> bool:
@@ -886,7 +885,7 @@ def settle_wrong(column: pl.Series, wrong: pl.Series, noun: str, notices: list[s
         if len(different):
             more = ", ".join(map(shortened, different[:3])) + (", …" if len(different) > 3 else "")
             where += f" (elsewhere {more})"
-        settle(column.name, where, (int(wrong.sum()), n_filled(column)), noun, notices)
+        settle(column.name, where, (int(wrong.sum()), len(filled(column))), noun, notices)
 
 
 def settle(name: str, where: str, counts: tuple[int, int], noun: str, notices: list[str] | None) -> None:
@@ -903,8 +902,7 @@ def settle(name: str, where: str, counts: tuple[int, int], noun: str, notices: l
         raise ValueError(
             f"{where} is not a {noun}, unlike the rest of the column; correct {them}, or pass {_instead(name)}"
         )
-    them = "it counts" if n_wrong == 1 else f"it and {plural(n_wrong - 1, 'other cell')} count"
-    notice(f"C{where[1:]} cannot be read as a {noun}; {them} as empty.", notices)
+    _notice_empty(f"{where} cannot be read as a {noun}", n_wrong, "cell", notices)
 
 
 def _instead(name: str) -> str:

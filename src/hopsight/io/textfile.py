@@ -419,7 +419,8 @@ def _widths(rows: list[list[str]]) -> list[int]:
     [2, 4, 4]
     """
     widths = [len(row) for row in rows]
-    header = next((place for place, row in enumerate(rows[: MOST_BEFORE + 1]) if _are_names(row)), 0)
+    named = (len({*row}) == len(row) > 2 and all(any(map(str.isalpha, cell)) for cell in row) for row in rows)
+    header = next((place for place, is_one in enumerate(islice(named, MOST_BEFORE + 1)) if is_one), 0)
     if header and find_end_names(rows[header]):
         widths[:header] = [1] * header
     for place, row in enumerate(rows):
@@ -429,11 +430,6 @@ def _widths(rows: list[list[str]]) -> list[int]:
             break
         widths[place] = max(1, len(cells))
     return widths
-
-
-def _are_names(row: list[str]) -> bool:
-    """Return whether a row may be a header: each cell is filled, different from the others, and has a letter."""
-    return len({*row}) == len(row) > 2 and all(any(map(str.isalpha, cell)) for cell in row)
 
 
 def _are_padded(lines: list[str], rows: list[list[str]]) -> bool:

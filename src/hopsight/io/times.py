@@ -45,7 +45,7 @@ def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     numeric = {name: figures for name in whole if (figures := _figures(frame[name])) is not None}
     of_events = [name for name in dated if not _is_of_another(frame, name)] if len(dated) > 1 else dated
     dated = of_events or dated
-    dated = [name for name in dated if 2 * rules.n_filled(frame[name]) > frame.height] or dated
+    dated = [name for name in dated if 2 * len(rules.filled(frame[name])) > frame.height] or dated
     dated = [
         name for name in dated if frame[name].n_unique() > 1 and _without_placeholder(frame[name]) is None
     ] or dated

@@ -136,11 +136,10 @@ def _events(relations: Sequence[Relation], starts: Mapping[str, int]) -> Events 
     parts = [*chosen.values()]
     if len(parts) < 2:
         return next(iter(parts), None)
+    columns = ([(part, getattr(part, name)) for part in parts] for name in ("source", "target", "amount", "time"))
     source, target, amount, time = (
         np.concatenate([np.full(part.size, np.nan) if values is None else values for part, values in found])
-        for found in (
-            [(part, getattr(part, name)) for part in parts] for name in ("source", "target", "amount", "time")
-        )
+        for found in columns
     )
     return Events(source, target, amount, time, moves=all(part.moves for part in parts))
 
