@@ -181,12 +181,8 @@ def _plan_numbers(column: pl.Series, how: str, missing: str, notices: list[str] 
     wrong, is_compact = list[str](), how == "compact dates"
     is_date = rules.is_dates(how) or is_compact or isinstance(column.dtype, pl.Date | pl.Datetime)
     if is_date:
-        numbers = _numbers(column, "numbers" if is_compact else how)[0]
-        at = (
-            numbers * rules.SECONDS_PER_DAY
-            if not is_compact
-            else rules.settled_seconds(column, numbers, "dates", notices)
-        )
+        days = _numbers(column, "numbers" if is_compact else how)[0]
+        at = days * rules.SECONDS_PER_DAY if not is_compact else rules.settled_seconds(column, days, "dates", notices)
         rules.notice_far(column, far := rules.are_placeholders(at), notices)
         wrong = column.cast(pl.String).filter(far).unique().to_list()
     for numbers in _numbers(column, how, wrong):

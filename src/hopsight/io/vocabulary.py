@@ -94,9 +94,7 @@ TIMELY = re.compile(  # UNIX times, or numbers without a name
     r"|(^|_)(created|updated|booked|posted|executed|opened|utc)(_|$)"
     r"|(^|_)(ts|epoch|start|started|begin|began|beginn|first|last|end|ended|ende|seen|when)(_|$)"
 )
-NEAR = re.compile(  # what of it is nearest to the payment
-    r"creat|invoice|settle|statement|value[ _-]?da?te?|valut|valeur|valor|wertst"
-)
+NEAR = re.compile("creat|invoice|settle|statement|value[ _-]?da?te?|valut|valeur|valor|wertst")  # but nearest of it
 DATED = re.compile("date|datum|fecha|tag$|tarih|^data$")  # of a day
 CLOCK = re.compile(
     "time|clock|hour|zeit|heure|hora|ora$|tijd|tid$|saat|godzina|время|时间|時刻|시간"
