@@ -56,28 +56,20 @@ def test_values_that_may_say_what_did_not_take_place(name: str, cells: list[obje
     assert [each.endswith(f"ignore=['{name}={value}'].") for each in said] == [True] * (value is not None)
 
 
-def test_naming_the_amount_that_is_chosen_anyway_changes_nothing() -> None:
-    columns = {"when": ["2024-05-01", "2024-05-02", "2024-05-02"], "net_amount": [1.0, 2.0, 3.0], "amount": [7, 8, 9]}
-    found, notices = sorted_in(columns)
-    named, same = sorted_in(columns, weight_column="amount")
-    assert (found.weight, found.amount, notices) == (named.weight, named.amount, same) == (None, "amount", notices)
-    other = sorted_in(columns, weight_column="net_amount")[0]
-    assert (other.weight, other.amount) == (None, "net_amount")
-
-
 def test_an_empty_cell_of_an_edge_is_not_invented() -> None:
     """An edge of several rows has the sum of the weights that are known, the mean of attributes, the latest time."""
     rows = {"source": ["a", "b", "c"] * 2, "target": ["b", "c", "d"] * 2}
     time = ["1970-01-02", "", "", "1970-01-03", "1970-01-02", "n/a"]
-    fee, paid = [4.0, None, None, 6.0, 5.0, None], [1.0, None, None, 3.0, 2.0, None]
+    fee = [4.0, None, None, 6.0, 5.0, None]
     graph = load(
-        pl.DataFrame(rows | {"weight": paid, "time": time, "amount": paid, "fee": fee}), notices=(notices := [])
+        pl.DataFrame(rows | {"amount": [1.0, None, None, 3.0, 2.0, None], "time": time, "fee": fee}),
+        weight_column="amount", notices=(notices := []),
     )  # fmt: skip
     assert graph.edge_weight.tolist() == [4.0, 2.0, 0.0]
     assert graph.edge_time.tolist()[:2] == [2 * 86400.0, 86400.0]
-    assert graph.edge_attributes.tolist()[:2] == [[2.0, 5.0], [2.0, 5.0]]
-    assert np.isnan([graph.edge_time[2], *graph.edge_attributes[2]]).all()
-    said = "3 in 'weight', 3 in 'time', 3 in 'amount', 3 in 'fee'"
+    assert graph.edge_attributes.ravel().tolist()[:2] == [5.0, 5.0]
+    assert np.isnan([graph.edge_time[2], graph.edge_attributes[2, 0]]).all()
+    said = "3 in 'amount', 3 in 'time', 3 in 'fee'"
     assert f"Empty cells of the edge list count in no sum, mean or span of time: {said}." in notices
     assert np.isnan(graph.events.amount).sum() == 3
 

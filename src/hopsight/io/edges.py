@@ -65,7 +65,6 @@ class EdgeColumns:
     categories: dict[str, pl.Series] = field(default_factory=dict)  # text
     dated: dict[str, str] = field(default_factory=dict)  # how the columns of times that hold dates write them
     units: dict[str, str] = field(default_factory=dict)  # the currency that cells of a column of numbers say
-    named: str | None = None  # the column that the user names as the amount
     reference: str | None = None  # the currency that amounts in others are scaled to; the most frequent one by default
 
     def summarized(self) -> tuple[list[pl.Series], list[pl.Series], list[pl.Series], dict[str, str]]:
@@ -124,7 +123,7 @@ class EdgeColumns:
         """
         named = [name for name in self.numbers if is_money_name(name) and name not in self.sides]
         named.sort(key=lambda name: (len(words_of(name)) > 1, words_of(name)[-1] not in MONEY))
-        named.sort(key=lambda name: (name not in (self.weight, self.named), how_secondary(name)))
+        named.sort(key=lambda name: (name != self.weight, how_secondary(name)))
         weight = [self.weight] if self.weight is not None and self.time is not None else []
         return next((name for name in [*named, *weight] if _are_amounts(self.numbers[name], name)), None)
 
@@ -395,8 +394,6 @@ def edge_columns(
         )
     if currency is not None and (found.currency is None or found.amount is None):
         raise Refusal("currency", "needs amounts and a column of their currencies")
-    if weight == found.amount and is_money_name(weight or ""):
-        found = replace(found, weight=None, named=weight)
     found.notice_guesses((weight_column, time_column), notices)
     return found
 
