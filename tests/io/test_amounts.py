@@ -32,6 +32,15 @@ NAMES = {
         said=f"Read column {first!r} as the amount of each edge: 0 to 11…")
     for first, second in (("Amount in USD", "Amount in EUR"), ("Betrag in Fremdwährung", "Betrag in EUR"))
 } | {
+    f"{paid!r} is the amount and {other!r} is not": Case(
+        f"Date,From,To,{other},{paid}", "2024-03-{day:02},{a},{b},{i},1{i:02}",
+        said=f"Read column {paid!r} as the amount of each edge: 100 to 111…")
+    for other, paid in (
+        ("MwSt Betrag", "Betrag brutto"), ("Betrag netto", "Betrag brutto"), ("VAT amount", "Amount excl. VAT"),
+        ("Amount excl. VAT", "Amount incl. VAT"), ("tax amount", "amount incl. tax"),
+        ("Importe IVA", "Importe con IVA"), ("Fee Amount", "Total Amount incl. fee"),
+        ("Discount amount", "Amount after discount"), ("Source fee amount", "Source amount (after fees)"))
+} | {
     f"{other} is no amount": Case(
         f"Date,From,To,{other},{amount}", "2024-03-{day:02},{a},{b},2403{day:02},1{i:02}",
         said=f"Read column {amount!r} as the amount of each edge: 100 to 111…")
@@ -87,6 +96,9 @@ CELLS = {
     "words for empty count as empty": Case(
         "from,to,amount", "{a},{b},{c}", ["n.c.", "n/d", "s/d", "k.A.", *"01234567"],
         amounts=[*range(8), *[np.nan] * 4]),
+    "0 of an accountant is empty": Case(
+        "from,to,amount", "{a},{b},{c}", [" $ -   ", "$ 1.50", "$ 2.50"], frame="text",
+        amounts=[*[1.5] * 4, *[2.5] * 4, *[np.nan] * 4]),
     "other words are refused and counted": Case(
         "from,to,amount", "{a},{b},{c}", ["tbd", "wait", "tbd", "k.A.", *"01234567"],
         refused="…row 1: 'tbd' (elsewhere 'wait') is not … correct this and 2 other cells…"),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from .cases import FEW, PEOPLE, Case, each_of
 
+GOLD = '"Gold" Ltd'
 HALVES = [i + 0.5 for i in range(12)]
 PAID = "payer;payee;amount;date", "{a};{b};{i}.5;{day:02}.03.2024"
 WESTERN = "as in 'a.csv?encoding=cp1250' (Central European) or cp1251 (Cyrillic)."
@@ -28,6 +29,9 @@ DIALECTS = {
         *PAID, before="Account;DE12;;\n", ids=PEOPLE, amounts=HALVES, ends="payer>payee"),
     "two such lines": Case(
         *PAID, before="Period;01.01.2024;31.01.2024;\nPayments;;;\n", ids=PEOPLE, amounts=HALVES, ends="payer>payee"),
+    "lines above with as many cells as the table": Case(
+        *PAID, before="Statement;;;\nPeriod:;01.01.2024;until;31.03.2024\n", ids=PEOPLE, amounts=HALVES,
+        ends="payer>payee"),
     "two such lines are named": Case(
         "sender,receiver,amount,date", "{a},{b},{i}.50,2024-01-{day:02}", before="Customer,ACME,,\nCurrency,EUR,,\n",
         ids=PEOPLE, said="Left out 2 lines above the table in a.csv: 'Customer,ACME,,'."),
@@ -51,6 +55,12 @@ DIALECTS = {
     "such a mark beside cells in quotes that hold the separator": Case(
         "from,to,amount,memo", "{a},{b},{i},{c}", ["x", '19" monitor', "y", '"a, b"'], amounts=range(12), ids=PEOPLE,
         unsaid="…quotation…"),
+    "such a cell behind the first million characters": Case(
+        "from,to,amount,memo", [f"A{i % 9},B{i % 7},{i},{'x' * 99 if i < 12000 else GOLD}" for i in range(12009)],
+        n_edges=63, unsaid="…quotation…"),
+    "such a cell below one of two lines is named": Case(
+        "from,to,amount,memo", ['a,b,1,"two\nlines"', *["b,c,2,x"] * 60000, f"a,c,3,{GOLD}"],
+        refused="…line 60004 ('a,c,3,\"Gold\" Ltd…') has a cell that begins with a quotation mark…"),
     "an id that begins with a word in quotes": Case(
         "from\tto\tamount", '"{a}" Ltd\t"{b}" Ltd\t{i}', name="a.tsv", amounts=range(12),
         ids=[f'"{name}" Ltd' for name in PEOPLE]),

@@ -35,12 +35,23 @@ NAMED = {
         "Gerät,Besitzer,Farbe,x", [f"D{i:03},U{i // 2},red,{i}" for i in range(60)], ends="Gerät>Besitzer"),
     "a second column of the same name that a library has renamed": Case(
         "From Bank,Account,To Bank,Account.1", "1,{p},2,{q}", pairs=MANY, frame="typed", ends="Account>Account.1"),
+    "a repeated name, where an account has digits only": Case(
+        "From Bank,Account,To Bank,Account", "01,8000{c}{p},02,8000{c}{q}", ["E", "1"], ends="Account>Account_2"),
+    "the ids of a block that a table has twice": Case(
+        "Bank,IBAN,Name,Bank,IBAN,Name", "B{p},D{p},N{p},B{q},D{q},N{q}", ends="IBAN>IBAN_2"),
+    "the accounts of branches": Case(
+        "Orig Branch,Orig Acct,Bene Branch,Bene Acct", "0,{p},1,{q}", pairs=MANY,
+        ends="Orig Acct>Bene Acct"),
     "numbers of transactions are no ends": Case(
         "tran_id,orig_acct,bene_acct", "{i},{p},{q}", pairs=MANY, frame="typed", ids=[*range(12)]),
     "numbers of bookings are no ends and a total is no edge": Case(
         "Booking ID,Date,Account,Shop,Amount",
         [f"B-{i},2024-01-{i + 1:02},a{i % 3},s{i % 2},{i + 0.5}" for i in range(9)], after=",,,,40.5",
         ids=["a0", "a1", "a2", "s0", "s1"], said="Left out 1 row without a node id, first row 10 of the data."),
+} | {
+    f"the row numbers {index!r} are no end of {names}": Case(
+        f"{index},{names.replace('>', ',')},amount", "{i},{p},{q},{i}.5", ends=names)
+    for index in ("", "Unnamed: 0", "no", "level_0") for names in ("customer_id>supplier_id", "person>friend")
 } | {
     f"a {number} is no end": Case(
         f"{number};Datum;Kunde;Laden;Betrag", [f"T{i};2024-01-0{1 + i % 9};K{i % 7};L{i % 3};{i}.5" for i in range(40)],

@@ -134,6 +134,15 @@ def test_data_frames_of_every_library() -> None:
     with duckdb.connect() as connection:
         connection.register("people", NODES.to_arrow())
         check(EDGES, connection.sql("SELECT * FROM people"))
+        rows = connection.sql("SELECT i AS f, 9 - i AS t, to_hours(i) AS h, [h] AS l FROM range(4) t(i)")
+        assert load(rows, derive="sent", notices=[]).edge_attributes.tolist() == [[0.0], [3600.0], [7200.0], [10800.0]]
+
+
+def test_a_table_of_another_schema(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "bank.duckdb")) as connection:
+        connection.execute("CREATE SCHEMA s")
+        connection.execute("CREATE TABLE s.payments AS SELECT range AS source, range + 1 AS target FROM range(5)")
+    assert load(f"{tmp_path}/bank.duckdb?table=s.payments", notices=[]).n_edges == 5
 
 
 def test_a_frame_that_only_narwhals_knows() -> None:

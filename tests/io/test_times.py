@@ -50,6 +50,11 @@ FORMS = {
     "a day and a time with a year of two digits are named": Case(
         "from,to,timestamp", "{a},{b},2403{day:02}0130", said="The times in column 'timestamp', such as …, are plain…"),
 } | {
+    f"the parts {names} of dates are no times": Case(
+        f"from,to,amount,{names}", "{a},{b},{i}.5" + ",{day}" * (names.count(",") + 1), timed=False,
+        said=f"Columns {said} are plain numbers: write dates…")
+    for names, said in (("day,month", "'month', 'day'"), ("year,month,day,hour", "'year', 'month', 'day', 'hour'"))
+} | {
     f"as in {row.format(end=20, day=1, i=0)} under {name!r}": Case(
         f"from,to,{name}", "{a},{b}," + row, times=(first, step))
     for name, row, first, step in (
@@ -109,6 +114,7 @@ COLUMNS = {
     for cells, other, paid in (
         (DUE, "Fecha vencimiento", "Fecha pago"), (DUE, "Last Login", "Paid At"), (DUE, "Invoice Date", "Paid Date"),
         (DUE, "Statement Date", "Transaction Date"), (DUE, "Value Date", "Booking Date"),
+        (DUE, "due_date", "invoice_date"), (DUE, "updated_at", "created_at"), (DUE, "load_date", "value_date"),
         (DUE, "created_at", "transaction_date"), (DUE, "Mandate Date", "Execution Date"),
         (BORN, "narozen", "zaksięgowano"), (BORN, "geboren", "zaksięgowano"), (BORN, "dob", "zaksięgowano"),
         (BORN, "konto założone", "zaksięgowano"),
@@ -146,7 +152,9 @@ def test_unix_times_are_known_by_name_or_by_value(
 
 @pytest.mark.parametrize(("header", "cells", "empty"), [
     ("Buchungstag", "{t:%Y%m%d}", ""), ("Valuta", "{t:%Y%m%d%H%M%S}", ""), ("date", "{t:%Y%m%d}", "99991231"),
-    ("date", "{t:%Y%m%d}", "0"), ("ts_ms", "{s:.0f}000", "0"), ("event_timestamp", "{s:.0f}", "n/a"),
+    ("date", "{t:%Y%m%d}", "0"), ("date", "{t:%Y%m%d}", "00000000"), ("date", "{t:%d.%m.%Y}", "00.00.0000"),
+    ("date", "{t:%m/%d/%Y}", "  /  /    "), ("date", "{t:%Y-%m-%d}", "0001-01-01T00:00:00"),
+    ("ts_ms", "{s:.0f}000", "0"), ("event_timestamp", "{s:.0f}", "n/a"),
     ("timestamp", "{s:.0f}", "xx"), ("date,duration,time", "{t:%Y%m%d},0:03:25,{t:%H:%M}", ""),
     ("date", "{t:%Y.%m.%d}", ""), ("date", "{t:%d-%b-%y}", ""), ("Date,Time", "{t:%Y-%m-%d 00:00:00},{t:%H:%M:%S}", ""),
     ("Date,Time", "{t:%Y-%m-%dT00:00:00Z},{t:%H:%M:%S}", ""),

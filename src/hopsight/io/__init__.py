@@ -145,7 +145,7 @@ def written_suffix(path: Path) -> str:
     '.csv.gz'
     """
     suffixes = (*WRITTEN_SUFFIXES, ".npz", ".mat", ".graphml")
-    found = [suffix for suffix in suffixes if path.name.lower().endswith(suffix)]
+    found = [suffix for suffix in suffixes if path.name.lower().endswith(suffix) and path.name.lower() != suffix]
     if not found:
         ends = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
         raise ValueError(f"cannot write {path}: its name must end in {ends}")

@@ -35,10 +35,11 @@ from hopsight.io.vocabulary import (
     currency_in,
     date_parts,
     first_known,
+    how_secondary,
     is_amount_name,
     is_currency_name,
     is_money_name,
-    is_secondary_name,
+    is_status_name,
     ways,
     words_of,
 )
@@ -104,11 +105,12 @@ class EdgeColumns:
     def sides(self) -> list[str]:
         """Two columns of amounts that left and reached an account, of which each row has one; none if there are not.
 
-        Either both or none are called like what was paid: a refund beside an amount is no side.
+        Either both or none are called like money: a refund beside an amount is no side, and a fee beside it neither.
         """
         used = {name: each.fill_null(0.0) != 0.0 for name, each in self.numbers.items() if each.n_unique() > 2}
         for one, other in combinations((name for name in used if name != self.weight), 2):
-            alike = _is_paid(one) == _is_paid(other) and not (used[one] & used[other]).any()
+            alike = len({(is_money_name(name), how_secondary(name)) for name in (one, other)}) == 1
+            alike = alike and not (used[one] & used[other]).any()
             if alike and (used[one] | used[other]).mean() >= LEAST_NAMED:  # type: ignore[operator]
                 return [one, other]
         return []
@@ -120,14 +122,10 @@ class EdgeColumns:
         Few of its numbers are negative, and none of a weight, which has more different values than a rating.
         """
         named = [name for name in self.numbers if is_money_name(name) and name not in self.sides]
-        named = sorted(named, key=self._far_from_paid)
+        named.sort(key=lambda name: (len(words_of(name)) > 1, words_of(name)[-1] not in MONEY))
+        named.sort(key=lambda name: (name != self.weight, how_secondary(name)))
         weight = [self.weight] if self.weight is not None and self.time is not None else []
         return next((name for name in [*named, *weight] if _are_amounts(self.numbers[name], name)), None)
-
-    def _far_from_paid(self, name: str) -> tuple[bool, ...]:
-        """Return how unlikely a column called like an amount is to be the one that was paid."""
-        words = words_of(name)
-        return (name != self.weight, is_secondary_name(name), len(words) > 1, words[-1] not in MONEY)
 
     def events(self, source: NDArray[Any], target: NDArray[Any]) -> Events | None:
         """Return the rows as events if they have an amount or a time; self-loops are left out."""
@@ -151,16 +149,14 @@ class EdgeColumns:
     def currency(self) -> str | None:
         """The column that says in which currency the amounts are: called so, or with codes of currencies only."""
         coded = (name for name, words in self.categories.items() if rules.are_currencies(words))
-        return min(self._called_currencies, key=self._far_from_amount, default=None) or next(coded, None)
+        of_amount = {*words_of(self.amount or "")}
+        called = sorted(self._called_currencies, key=lambda name: len(words_of(name)) > 1)
+        called.sort(key=lambda name: (how_secondary(name), of_amount.isdisjoint(words_of(name))))
+        return next(iter([*called, *coded]), None)
 
     @cached_property
     def _called_currencies(self) -> list[str]:
         return [name for name, words in self.categories.items() if _are_called_currencies(name, words)]
-
-    def _far_from_amount(self, name: str) -> tuple[bool, ...]:
-        """Return how unlikely a column called like a currency is to be that of the amounts, not that of a fee."""
-        words = words_of(name)
-        return (is_secondary_name(name), {*words}.isdisjoint(words_of(self.amount or "")), len(words) > 1)
 
     @cached_property
     def _currencies(self) -> pl.Series:
@@ -218,13 +214,8 @@ class EdgeColumns:
         sums = pl.DataFrame({"unit": self._currencies, "amount": self.numbers[name]}).drop_nulls("amount")
         return rules.amount_span(least, most, dict(sums.group_by("unit").sum().sort("unit").rows()))
 
-    def notice_guesses(
-        self, given: Collection[str | None], statuses: Collection[str], notices: list[str] | None
-    ) -> None:
-        """Say which columns are the weight, the time and the amount of each edge, and how far they reach.
-
-        ``statuses`` are columns of which another notice says which rows count.
-        """
+    def notice_guesses(self, given: Collection[str | None], notices: list[str] | None) -> None:
+        """Say which columns are the weight, the time and the amount of each edge, and how far they reach."""
         roles = {"weight": self.weight, "time": self.time, "amount": self.amount}
         roles.pop("amount" if self.amount == self.weight else "", None)
         for role, name in roles.items():
@@ -257,20 +248,22 @@ class EdgeColumns:
             shown = ", ".join(map(self._shown, others[:MOST_OTHERS]))
             more = f" and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
             notice(f"Other columns describe edges: {shown}{more}.", notices, detail=self.amount is not None)
-        if judging := [name for name in others if name not in statuses and self._may_judge(name)]:
+        may_judge = (name for name in others if self._may_judge(name))
+        if judging := [name for name in may_judge if not (name in self.categories and is_status_name(name))]:
             example = ", for example" if len(judging) > 1 else ""
-            leave_out = f"to leave rows out, {option('ignore', [f'{judging[0]}=VALUE'])}"
+            void = next((value for value in self._values(judging[0])[1] if value.lower() in VOID), "VALUE")
+            leave_out = f"to leave rows out, {option('ignore', [f'{judging[0]}={void}'])}"
             says = "say which cases are known or which events did not take place"
             says = says if len(judging) > 1 else f"says{says[3:]}"
             advice = f"pass {option('learn_from', judging[0])} or, {leave_out}{example}"
             notice(f"If {listed([*map(repr, judging)])} {says}, {advice}.", notices)
 
     def _may_judge(self, name: str) -> bool:
-        """Return whether at most two values may say which cases are known or which events took place."""
+        """Return whether few values may say which events did not take place, or two of them which cases are known."""
         column, values = self._values(name)
+        judging = JUDGING if len(values) == 2 and "-1" not in values else VOID  # a sign of a direction judges nothing
         is_mark = len(values) == 1 and column.null_count() > 0
-        are_signs = "-1" in values  # of a direction
-        return is_mark or (len(values) == 2 and not are_signs and not JUDGING.isdisjoint(map(str.lower, values)))
+        return is_mark or (len(values) <= rules.MOST_STATUSES and not judging.isdisjoint(map(str.lower, values)))
 
     def _values(self, name: str) -> tuple[pl.Series, list[str]]:
         """Return a column and its different values as a message shows them; those of times do not count."""
@@ -336,11 +329,6 @@ class EdgeColumns:
                 notice(f"{what}: {first} counts; correct what is wrong.", notices)
 
 
-def _is_paid(name: str) -> bool:
-    """Return whether a column is called like what was paid, not like a fee or a refund."""
-    return is_money_name(name) and not is_secondary_name(name)
-
-
 def _are_called_currencies(name: str, words: pl.Series) -> bool:
     """Return whether a column is called like a currency and holds codes, signs, names or numbers of currencies."""
     known = words.drop_nulls().unique()
@@ -397,38 +385,33 @@ def edge_columns(
         since_midnight = seconds_of_day(frame[clock], notices)
         notice_clock(time, clock, int((since_midnight.is_null() & found.times[time].is_not_null()).sum()), notices)
         found.times[time] += since_midnight
-    if time is not None and time in found.times:
-        found.times[time] = _without_far_times(found, frame[time], notices)
-    if time is None and (parts := date_parts(names)):
+    for name in found.times:
+        found.times[name] = _without_far_times(found, frame[name], notices)
+    if time is None and len(parts := [name for name in date_parts(names) if frame[name].dtype.is_numeric()]) > 1:
         notice(
             f"Columns {', '.join(map(repr, parts))} are plain numbers: write dates such as 2024-05-31 into one column.",
             notices,
         )
     if currency is not None and (found.currency is None or found.amount is None):
         raise Refusal("currency", "needs amounts and a column of their currencies")
-    statuses = [name for name in names if rules.says_status(frame[name])]
-    found.notice_guesses((weight_column, time_column), statuses, notices)
+    found.notice_guesses((weight_column, time_column), notices)
     return found
 
 
 def _without_far_times(found: EdgeColumns, column: pl.Series, notices: list[str] | None) -> pl.Series:
-    """Return times without those far outside the span of 90% of them, such as 1900-01-01 and 9999-12-31.
+    """Return times without placeholders such as 1900-01-01, and those of edges within the usual span of 90% of them.
 
-    The first and the last time, which may be such a placeholder of many rows, do not count in that span.
+    The first and the last time, which may be a placeholder of many rows, do not count in that span.
     """
     seconds = found.times[column.name]
+    far = rules.are_placeholders(seconds)
     between = seconds.filter((seconds > seconds.min()) & (seconds < seconds.max()))
     known = between if len(between) else seconds.drop_nulls()
     low, high = known.quantile(0.05, "higher"), known.quantile(0.95, "lower")
-    if low is None or high is None:
-        return seconds
-    dated = column.name in found.dated or low > rules.UNIX[0]
-    far = ~seconds.is_between(*rules.usual_times(low, high, dated=dated)).fill_null(True)
-    if far.any():
-        where = rules.place(column.cast(pl.String), far)
-        more = plural(int(far.sum()) - 1, "other time")
-        them = "it counts" if far.sum() == 1 else f"it and {more} count"
-        notice(f"C{where[1:]} is far from all other times; {them} as empty.", notices)
+    if column.name == found.time and low is not None and high is not None:
+        dated = column.name in found.dated or low > rules.UNIX[0]
+        far |= ~seconds.is_between(*rules.usual_times(low, high, dated=dated)).fill_null(True)
+    rules.notice_far(column, far, notices)
     return seconds.set(far, None)
 
 
@@ -543,17 +526,14 @@ def _put_times(column: pl.Series, found: EdgeColumns, notices: list[str] | None)
     if holds not in ("numbers", *rules.WRITTEN):
         problem = "is not a time; write numbers, or dates such as 2024-05-31 17:30"
         rules.check_none(rules.is_filled(words), column, problem)
-    is_text = not column.dtype.is_numeric()
-    numbers = _finite(rules.text_numbers(words, holds) if is_text else column.cast(pl.Float64))
+    numbers = _finite(column.cast(pl.Float64) if column.dtype.is_numeric() else rules.text_numbers(words, holds))
     rules.check_one_unit(numbers)
     unit = number_unit(numbers)
-    seconds = rules.in_seconds(numbers, unit)
-    found.times[column.name] = seconds
+    found.times[column.name] = rules.settled_seconds(column, numbers, unit, notices)
     rules.notice_plain(numbers, notices)
     if unit is not None:
-        rules.settle_wrong(column, seconds.is_null() & numbers.is_not_null(), "date", notices)
         found.dated[column.name] = "%Y%m%d" if unit == "dates" else "%Y-%m-%d"
-        first = numbers.drop_nulls()[0]
+        first = numbers.filter(numbers > 0)[0]
         notice(f"Read the times in column {column.name!r}, such as {int(first)}, as {unit}.", notices)
 
 

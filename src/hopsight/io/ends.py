@@ -14,6 +14,7 @@ from hopsight.io.rules import LEAST_ROWS, are_clocks, is_time
 from hopsight.io.times import are_moments
 from hopsight.io.vocabulary import (
     END_WORDS,
+    ROW_NUMBERS,
     find_end_names,
     first_known,
     goes_back,
@@ -98,7 +99,7 @@ def _called(names: Sequence[str], table: Table | None) -> list[tuple[str, str]]:
 
 def _are_never_ids(values: pl.Series) -> bool:
     """Return whether values are dates, currencies or all empty, whatever their column is called."""
-    known = rules.filled(values) if values.dtype == pl.String else values.drop_nulls()
+    known = rules.filled(values)
     return not len(known) or is_time(known) or (known.dtype == pl.String and rules.are_currencies(known))
 
 
@@ -174,10 +175,10 @@ def _is_one(values: pl.Series) -> bool:
 
 
 def _is_text(values: pl.Series) -> bool:
-    """Return whether values are text and not figures."""
+    """Return whether most values are text and not figures."""
     if values.dtype in (pl.Categorical, pl.Enum):
         return True
-    return values.dtype == pl.String and not bool(values.drop_nulls().str.contains(r"^[\d.,+-]*$").any())
+    return values.dtype == pl.String and 2 * int(values.str.contains(r"^[\d.,+-]*$").sum()) < values.count()
 
 
 def _say_the_same(one: pl.Series, other: pl.Series) -> bool:
@@ -195,11 +196,10 @@ def _shared(rows: pl.DataFrame, one: str, other: str) -> float:
 
 
 def _may_be_ids(values: pl.Series) -> bool:
-    """Return whether values may be node ids: neither dates, nor amounts, nor true and false, nor all empty."""
-    known = values.drop_nulls()
-    if values.dtype == pl.String:
-        known = known.str.strip_chars()
-        known = known.filter(known != "")
+    """Return whether values may be node ids: neither dates, amounts, numbers of rows, true and false, nor all empty."""
+    known = rules.filled(values)
+    if normalized_name(values.name) in ROW_NUMBERS and known.n_unique() == len(values):
+        return False
     if not len(known) or is_time(known) or known.dtype == pl.Boolean or known.dtype.is_nested():
         return False
     if known.dtype == pl.String:

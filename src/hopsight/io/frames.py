@@ -111,14 +111,14 @@ class Table:
         """
         texts = self.head([name for name in columns if name not in text])
         text = [*text, *(each.name for each in texts if may_group_thousands(filled(each), "."))]
-        for guess in (True, False):
-            rows = [part.scan(columns, text, guess=guess) for part in self.texts]
+        tries = ((self.texts, True), (self.texts, False), (map(TextTable.requoted, self.texts), False))
+        for parts, guess in tries:
+            rows = [part.scan(columns, text, guess=guess) for part in parts]
             try:  # numbers in one file and text in another become text
                 return use(rows[0] if len(rows) == 1 else pl.concat(rows, how="vertical_relaxed"))
             except pl.exceptions.PolarsError as error:
-                if not guess:
-                    raise ValueError(self.texts[0].refusal(error)) from None
-        return None
+                failure = error
+        raise ValueError(self.texts[0].refusal(failure))
 
 
 def _few(rows: pl.LazyFrame, *, copies: bool) -> pl.DataFrame:
@@ -213,7 +213,12 @@ def _open_texts(files: Sequence[Path], header: bool | None, encoding: str | None
     for file in files:
         found: list[str] = []
         with naming(file) if len(files) > 1 else nullcontext():
-            tables.append(_open_text(file, header, encoding, found))
+            if JSON.search(file.name.lower()):
+                rows = _json(file, text_content(file, encoding, found))
+                tables.append(Table(_checked_names(rows.collect_schema().names()), rows=rows))
+            else:
+                text = open_text(file, header=header, encoding=encoding, notices=found)
+                tables.append(Table(_checked_names(text.names), [text]))
         for sentence in found:
             if (alike := sentence.replace(file.name, files[0].name)) not in said:
                 said.append(alike)
@@ -225,14 +230,6 @@ def _open_texts(files: Sequence[Path], header: bool | None, encoding: str | None
         return Table(_checked_names([*texts[0].names, *texts[0].of_folders]), texts)
     frames = [table.read(table.names, text=table.names) for table in tables]
     return _of_frame(pl.concat(frames, how="diagonal_relaxed"))
-
-
-def _open_text(path: Path, header: bool | None, encoding: str | None, notices: list[str] | None) -> Table:
-    if JSON.search(path.name.lower()) is None:
-        text = open_text(path, header=header, encoding=encoding, notices=notices)
-        return Table(_checked_names(text.names), [text])
-    rows = _json(path, text_content(path, encoding, notices))
-    return Table(_checked_names(rows.collect_schema().names()), rows=rows)
 
 
 def _json(path: Path, content: bytes | None) -> pl.LazyFrame:
@@ -452,11 +449,13 @@ def _duckdb(path: Path, table: str | None, query: str | None) -> pl.DataFrame:
     }
     with duckdb.connect(str(path), read_only=True, config=settings) as connection:
         if query is None:
-            found = connection.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
-            table = _chosen([row[0] for row in found], table, path, "table")
+            found = connection.execute("SELECT table_schema, table_name FROM information_schema.tables ORDER BY 2")
+            parts = {".".join(each).removeprefix("main."): each for each in found.fetchall()}
+            table = _chosen([*parts], table, path, "table")
         most = _most_rows(path)
         try:
-            frame = pl.DataFrame(connection.sql(query or f"SELECT * FROM {_quoted(str(table))}").limit(most + 1))
+            rows = connection.sql(query or f"SELECT * FROM {'.'.join(map(_quoted, parts[str(table)]))}")
+            frame = frame_of(rows.limit(most + 1))
         except (duckdb.CatalogException, duckdb.BinderException) as error:
             raise ValueError(_broken(table, query, error)) from None
     if frame.height > most:
@@ -524,12 +523,8 @@ def _series(name: str, cells: Sequence[Any]) -> pl.Series:
 
 def read_postgresql(address: str, query: str) -> pl.DataFrame:
     """Return the result of a query; the session is read-only. Passwords may be in ``PGPASSWORD`` or ``~/.pgpass``."""
-    try:
-        from adbc_driver_postgresql import dbapi
-    except ImportError:
-        raise ValueError(
-            "reading PostgreSQL needs the package adbc-driver-postgresql; run pip install 'hopsight[sql]'"
-        ) from None
+    from adbc_driver_postgresql import dbapi
+
     if not re.search(r"[?&]options=", address):
         address += f"{'&' if '?' in address else '?'}options={READ_ONLY}"
     try:
@@ -657,7 +652,12 @@ def _pandas_series(name: str, column: Any) -> pl.Series:
 
 
 def _narrow(table: Any) -> Any:
-    """Return a table of pyarrow whose decimals of 256 bits, which polars cannot read, are floats."""
+    """Return a table whose decimals of 256 bits and intervals, which polars cannot read, are floats, in seconds."""
+    if _library(table) == "_duckdb" and any("INTERVAL" in str(kind) for kind in table.types):
+        forms = {True: "epoch({0}) AS {0}", False: "{0}::VARCHAR AS {0}"}
+        kinds = [(_quoted(name), str(kind)) for name, kind in zip(table.columns, table.types, strict=True)]
+        shown = (forms[kind == "INTERVAL"].format(name) if "INTERVAL" in kind else name for name, kind in kinds)
+        table = table.project(", ".join(shown))
     for place, field in enumerate(table.schema if _library(table) == "pyarrow" else ()):
         if str(field.type).startswith("decimal256"):
             table = table.set_column(place, field.name, table.column(place).cast("float64"))

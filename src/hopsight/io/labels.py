@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -397,13 +398,14 @@ def _pairs(
     if isinstance(source, str | Path):
         if isinstance(source, str) and file_of(source) is None:
             _refuse_column(source, graph)
-        table, label = _table(source), _label_column(source)
+        table, place = _table(source), resolve(source)
         if "node" not in table.columns and any(_are_nodes([name], graph) for name in table.columns):
             notice(f"{source} has no header; its first line is read as a case.", notices)
             table = pl.DataFrame([table.columns], schema=table.schema, orient="row").vstack(table)
         left_out: dict[str, int] = {}
         table = without_ignored(table, ignore, left_out)
         notice_ignored(left_out, notices)
+        label = place.options.get("column") if isinstance(place, Address) else None  # cases.csv?column=outcome
         return _columns(table, str(source), graph, anomalous_value, notices, label)
     heading = next((name for name in ("node", "source") if isinstance(source, Mapping) and name in source), None)
     is_table = heading is not None and not isinstance(source[heading], str)
@@ -481,7 +483,10 @@ def _found_labels(columns: Mapping[str, Iterable[Any]], anomalous_value: object)
     """Return the column of labels: the only one, one called so, the only one that can be read, or with a few words."""
     if len(columns) == 1:
         return next(iter(columns))
-    readable = [name for name, column in columns.items() if _are_labels(column, anomalous_value)]
+    readable = []
+    for name, column in columns.items():
+        with suppress(ValueError):
+            readable += [name] if meaning_of({label_word(value) for value in column}, anomalous_value) else []
     few = [name for name, column in columns.items() if _have_few_words(column)]
     found = [first_known([*columns], COLUMN_NAMES), *(readable if len(readable) == 1 else [])]
     found += [first_known([*columns], MAYBE_NAMES), *(few if len(few) == 1 and not readable else [])]
@@ -507,13 +512,6 @@ def _are_nodes(column: Iterable[Any], graph: AttributedGraph) -> bool:
     return sum(value in known for value in values) > len(values) / 2
 
 
-def _are_labels(column: Iterable[Any], anomalous_value: object) -> bool:
-    try:
-        return bool(meaning_of({label_word(value) for value in column}, anomalous_value))
-    except ValueError:
-        return False
-
-
 def _refuse_column(name: str, graph: AttributedGraph) -> None:
     used = {each.partition("=")[0].removesuffix(SINCE_1970) for each in graph.attribute_names}
     if name in used or name in graph.edge_attribute_names:
@@ -531,12 +529,6 @@ def _refuse_column(name: str, graph: AttributedGraph) -> None:
 def case_columns(source: str | Path) -> list[str]:
     """Return the columns of a file of cases."""
     return list(_table(source).columns)
-
-
-def _label_column(source: str | Path) -> str | None:
-    """Return the column of labels that an address such as ``cases.csv?column=outcome`` names."""
-    place = resolve(source)
-    return place.options.get("column") if isinstance(place, Address) else None
 
 
 def _table(source: str | Path) -> Any:

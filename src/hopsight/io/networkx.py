@@ -81,7 +81,8 @@ def read_document(path: Path, suffix: str, **options: Any) -> AttributedGraph:
     """Read a graph from a GraphML, GML or GEXF file; ``options`` are those of :func:`from_networkx`."""
     with reading(path), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what NetworkX assumes where a file does not say
-        nx = _networkx("reading")
+        import networkx as nx
+
         kind = suffix.removeprefix(".").upper().replace("GRAPHML", "GraphML")
         n_declared = None if suffix == ".gml" else _check_xml(path)
         try:
@@ -103,7 +104,9 @@ def read_document(path: Path, suffix: str, **options: Any) -> AttributedGraph:
 def write_graphml(graph: AttributedGraph, path: Path, notices: list[str] | None = None) -> None:
     """Write a graph as GraphML; zeros of sparse attributes are not written but declared as the default."""
     with writing(path) as temporary:
-        _networkx("writing").write_graphml_xml(_to_networkx(graph), temporary)
+        import networkx as nx
+
+        nx.write_graphml_xml(_to_networkx(graph), temporary)
     names, columns = distinct(graph.attribute_names, OWN_COLUMNS), [*columns_of(graph)]
     written = [*names, *columns[len(columns) - len(graph.edge_attribute_names) :]]
     notice_renamed(path, (*graph.attribute_names, *graph.edge_attribute_names), written, notices)
@@ -111,7 +114,8 @@ def write_graphml(graph: AttributedGraph, path: Path, notices: list[str] | None 
 
 def _to_networkx(graph: AttributedGraph) -> Any:
     """Return a NetworkX graph with the data of all nodes and edges; the first node has a value for every attribute."""
-    nx = _networkx("writing")
+    import networkx as nx
+
     found = (nx.DiGraph if graph.directed else nx.Graph)(**{OURS: True})
     names = [_legal(name) for name in distinct(graph.attribute_names, OWN_COLUMNS)]
     attributes = sp.csr_array(graph.attributes) if sp.issparse(graph.attributes) else None
@@ -132,14 +136,6 @@ def _to_networkx(graph: AttributedGraph) -> Any:
     for row, (source, target) in enumerate(graph.edges.T.tolist()):
         found.add_edge(node_ids[source], node_ids[target], **{name: each[row] for name, each in columns.items()})
     return found
-
-
-def _networkx(doing: str) -> Any:
-    try:
-        import networkx
-    except ImportError:
-        raise ValueError(f"{doing} it needs the package networkx; run pip install 'hopsight[networkx]'") from None
-    return networkx
 
 
 def _parse_gml(path: Path, nx: Any) -> Any:

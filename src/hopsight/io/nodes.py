@@ -94,10 +94,12 @@ def encode(
         plan = plan_column(column, missing=missing, category=category, ours=ours, notices=notices)
         if plan is not None:
             plans.append(plan)
-            blocks.append(_compact(encode_column(column, plan, types)))
+            block = encode_column(column, plan, types)
+            is_full = sp.issparse(block) or np.count_nonzero(block) >= SPARSE_BELOW * block.size
+            blocks.append(block if is_full else sp.csc_array(block))  # thousands of mostly empty columns fit in memory
             if plan.n_empty and plan.fill and filled is not None:
                 own = [name for name in plan.names if not name.endswith(f"={MISSING_CATEGORY}")]
-                cells = [as_words(column)] if plan.how == "categories" else _numbers(column, plan.how)
+                cells = [as_words(column)] if plan.how == "categories" else _numbers(column, plan.how, plan.wrong)
                 empty = [each.is_null().arg_true().to_numpy() for each in cells]
                 empty *= len(own) // len(empty)  # of all categories, the same
                 filled |= {name: rows for name, rows in zip(own, empty, strict=True) if rows.size}
@@ -154,14 +156,13 @@ def plan_column(
         rules.leave_out(name, rules.NO_VALUE, notices)
         return None
     if how == "numbers" and kind != pl.Boolean and rules.are_compact_dates(numbers := _numbers(column, how)[0]):
-        how, first = "compact dates", numbers.drop_nulls()[0]
-        rules.settle_wrong(numbers, _numbers(column, how)[0].is_null() & numbers.is_not_null(), "date", notices)
+        how, first = "compact dates", numbers.filter(numbers > 0)[0]
         notice(f"Column {name!r}: read {first:.0f} as a date.", notices)
     if how == "categories":
         return _plan_categories(column, missing, notices)
     rules.notice_written(column, how, notices)
-    plan = _plan_numbers(column, how, missing)
-    return replace(plan, wrong=set(column.filter(is_unread(column, plan)).to_list()))
+    plan = _plan_numbers(column, how, missing, notices)
+    return replace(plan, wrong={*plan.wrong, *column.filter(is_unread(column, plan)).to_list()})
 
 
 def _odd_lists(column: pl.Series) -> str | None:
@@ -174,16 +175,22 @@ def _odd_lists(column: pl.Series) -> str | None:
     return None if are_same else "holds lists of different lengths, or empty ones"
 
 
-def _plan_numbers(column: pl.Series, how: str, missing: str) -> Plan:
-    """Check the numbers of a column, and decide what its empty cells get."""
+def _plan_numbers(column: pl.Series, how: str, missing: str, notices: list[str] | None) -> Plan:
+    """Check the numbers of a column, and decide what its empty cells get; placeholders of dates are empty."""
     names, fill, flagged, n_all = [], [], [], 0
-    for numbers in _numbers(column, how):
+    wrong, is_compact = list[str](), how == "compact dates"
+    is_date = rules.is_dates(how) or is_compact or isinstance(column.dtype, pl.Date | pl.Datetime)
+    if is_date:
+        days = _numbers(column, "numbers" if is_compact else how)[0]
+        at = days * rules.SECONDS_PER_DAY if not is_compact else rules.settled_seconds(column, days, "dates", notices)
+        rules.notice_far(column, far := rules.are_placeholders(at), notices)
+        wrong = column.cast(pl.String).filter(far).unique().to_list()
+    for numbers in _numbers(column, how, wrong):
         rules.check_finite(numbers, "attributes must be finite")
         rules.check_missing(numbers.is_null(), numbers.name, missing)
         n_empty = numbers.null_count()
         if n_empty and n_empty == len(numbers):
             raise ValueError(f"column {numbers.name!r} is empty; pass {option('ignore', [numbers.name])}")
-        is_date = rules.is_dates(how) or how == "compact dates" or isinstance(column.dtype, pl.Date | pl.Datetime)
         names.append(f"{numbers.name}{rules.SINCE_1970}" if is_date else numbers.name)
         flagged.append(missing == "fill" and rules.are_many_empty(n_empty, len(numbers)))
         if flagged[-1]:
@@ -191,7 +198,7 @@ def _plan_numbers(column: pl.Series, how: str, missing: str) -> Plan:
         mean: Any = (numbers.drop_nulls().sort() if n_empty else numbers).mean()  # the same to the bit in any order
         fill.append(mean)
         n_all += n_empty
-    return Plan(column.name, how, names, fill=fill, flagged=flagged, n_empty=n_all)
+    return Plan(column.name, how, names, fill=fill, flagged=flagged, n_empty=n_all, wrong=wrong)
 
 
 def _plan_categories(
@@ -246,7 +253,7 @@ def encode_column(column: pl.Series, plan: Plan, types: Sequence[str] | None = N
         rows = np.concatenate([rows, np.repeat(empty, len(plan.fill))])
         return sp.csc_array((cells, (rows, chosen)), shape=(len(codes), len(plan.values)))
     columns = []
-    for numbers, fill, flagged in zip(_numbers(column, plan.how), plan.fill, plan.flagged, strict=True):
+    for numbers, fill, flagged in zip(_numbers(column, plan.how, plan.wrong), plan.fill, plan.flagged, strict=True):
         filled = numbers if types is None or not numbers.null_count() else _with_type_means(numbers, types)
         columns.append(filled.fill_null(fill).to_numpy())
         if flagged:
@@ -254,8 +261,12 @@ def encode_column(column: pl.Series, plan: Plan, types: Sequence[str] | None = N
     return np.column_stack(columns)
 
 
-def _numbers(column: pl.Series, how: str) -> list[pl.Series]:
-    """Return the numbers that a column holds, null where it is empty; several if its cells are lists."""
+def _numbers(column: pl.Series, how: str, wrong: Collection[str] = ()) -> list[pl.Series]:
+    """Return the numbers that a column holds, null where it is empty or wrong; several if its cells are lists."""
+    if wrong:
+        column = (
+            pl.select(pl.when(~column.cast(pl.String).is_in([*wrong])).then(column)).to_series().rename(column.name)
+        )
     if how == "vectors":
         lists = column.cast(pl.List(pl.Float64))
         cells = lists.list.explode().to_numpy().reshape(len(column), -1)
@@ -318,13 +329,6 @@ def read_flags(column: pl.Series, flags: Mapping[str, int] = LABELS) -> NDArray[
     wrong = ~words.is_in(list(flags)).fill_null(False)
     rules.check_none(wrong, column, f"is not {labels if flags is LABELS else 'a whole number from 0 to 3'}")
     return words.replace_strict(flags, return_dtype=pl.Int8).to_numpy()
-
-
-def _compact(values: Any) -> Any:
-    """Return mostly empty columns as CSC, so that thousands of them fit in memory."""
-    if sp.issparse(values) or np.count_nonzero(values) >= SPARSE_BELOW * values.size:
-        return values
-    return sp.csc_array(values)
 
 
 def _assemble(blocks: list[Any], n_rows: int) -> Any:

@@ -62,7 +62,7 @@ def is_truth(column: pl.Series) -> bool:
     is_case = CASE.fullmatch(known) is not None
     if not (is_case or SUSPICION.search(column.name.lower())) or column.dtype.is_nested():
         return False
-    values = filled(column) if column.dtype == pl.String else column.drop_nulls()
+    values = filled(column)
     return values.n_unique() <= 2 and (not is_case or 0 < len(values) < len(column))
 
 
@@ -157,6 +157,9 @@ _ANY_DATE = rf"^\s*(?:\d{{4}}[-/.]|\d{{1,2}}\.)\d{{1,2}}[-/.]\d|{_ANY_PLAIN}"
 _PHONE = r"^\+[\d ()/.-]{8,}$"  # +48 796 158 512
 _ANY_SLASHED = r"^\s*\d{1,2}[-/]\d{1,2}[-/]\d"
 COMPACT = (19000101, 21001231)  # dates as numbers, 20240531
+PLACEHOLDERS = (  # 0001-01-01, 1753-01-01, 1899-12-30 to 1900-01-01, 1970-01-01, 2099-, 2999- and 9999-12-31, in days
+    -719162.0, -79257.0, -25569.0, -25568.0, -25567.0, 0.0, 47481.0, 376199.0, 2932896.0,
+)  # fmt: skip
 LEAST_DATES = 5  # different numbers that are dates, whatever their column is called
 UNIX = (3e8, 2.2e9)  # seconds from 1979 to 2039; 2401312359 is a day and a time
 UNITS = ((1e17, 1e9, "nanoseconds"), (1e14, 1e6, "microseconds"), (1e11, 1e3, "milliseconds"))
@@ -183,17 +186,12 @@ def is_time(column: pl.Series) -> bool:
 
 def filled(words: pl.Series) -> pl.Series:
     """Return the texts that are neither blank nor words for an empty cell, without spaces around them."""
-    return words.str.strip_chars().filter(is_filled(words))
+    return words.str.strip_chars().filter(is_filled(words)) if words.dtype == pl.String else words.drop_nulls()
 
 
 def is_filled(words: pl.Series) -> pl.Series:
     """Return which texts are neither blank nor words for an empty cell."""
     return ~words.str.strip_chars().str.to_lowercase().is_in(EMPTY_NUMBERS).fill_null(True)
-
-
-def n_filled(column: pl.Series) -> int:
-    """Return how many cells are not empty."""
-    return int(is_filled(column).sum()) if column.dtype == pl.String else column.count()
 
 
 def date_readings(words: pl.Series) -> dict[str, pl.Series]:
@@ -330,8 +328,43 @@ def in_seconds(numbers: pl.Series, unit: str | None) -> pl.Series:
     return numbers.cast(pl.Float64) / factor
 
 
+def settled_seconds(column: pl.Series, numbers: pl.Series, unit: str | None, notices: list[str] | None) -> pl.Series:
+    """Return numeric times as seconds; among dates such as 20240531, 0 is a placeholder, and few may be no dates."""
+    seconds, is_zero = in_seconds(numbers, unit), (numbers == 0).fill_null(False) & (unit == "dates")
+    settle_wrong(column, seconds.is_null() & numbers.is_not_null() & ~is_zero, "date", notices)
+    return seconds.set(is_zero, SECONDS_PER_DAY * PLACEHOLDERS[0])
+
+
+def are_placeholders(seconds: pl.Series) -> pl.Series:
+    """Return which dates are those that programs write where there is none, a year or more from all others.
+
+    >>> import polars as pl
+    >>> days = pl.Series(["1970-01-01", "2003-05-06", "9999-12-31", "2031-01-01", None])
+    >>> are_placeholders(as_seconds(days)).to_list(), are_placeholders(as_seconds(days[:1])).to_list()
+    ([True, False, True, False, False], [False])
+    """
+    marks = (seconds / SECONDS_PER_DAY).floor().is_in(PLACEHOLDERS).fill_null(False)
+    frame, year = pl.DataFrame({"all": seconds, "others": seconds.set(marks, None)}), 365 * SECONDS_PER_DAY
+    near = pl.col("all").is_between(pl.col("others").min() - year, pl.col("others").max() + year)
+    return marks & ~frame.select(near.fill_null(True)).to_series()
+
+
+def notice_far(column: pl.Series, far: pl.Series, notices: list[str] | None) -> None:
+    """Say which times count as empty because they are far from all others."""
+    if far.any():
+        where = place(column.cast(pl.String), far)
+        _notice_empty(f"{where} is far from all other times", int(far.sum()), "time", notices)
+
+
+def _notice_empty(what: str, n_cells: int, noun: str, notices: list[str] | None) -> None:
+    them = "it counts" if n_cells == 1 else f"it and {plural(n_cells - 1, f'other {noun}')} count"
+    notice(f"{what[0].upper()}{what[1:]}; {them} as empty.", notices)
+
+
 def are_compact_dates(numbers: pl.Series) -> bool:
     """Return whether numbers that are not called like codes are dates such as 20240531: several, and nearly all.
+
+    Called like dates, most of them must be; 0 stands for none.
 
     >>> import polars as pl
     >>> days = [20240530, 20240531, 20240601, 20240602, 19870304]
@@ -340,10 +373,10 @@ def are_compact_dates(numbers: pl.Series) -> bool:
     >>> are_compact_dates(pl.Series("amount", [20240530, 20240573, 20241301, 20240600, 20240531]))
     False
     """
-    known = numbers.drop_nulls()
+    known = numbers.filter(numbers != 0)
     if known.n_unique() < LEAST_DATES or is_code_name(numbers.name) or number_unit(known) != "dates":
         return False
-    return nearly_all(in_seconds(known, "dates").is_not_null())
+    return DATED.search(numbers.name.lower()) is not None or nearly_all(in_seconds(known, "dates").is_not_null())
 
 
 def date_pattern(column: pl.Series, order: str | None) -> str:
@@ -852,7 +885,7 @@ def settle_wrong(column: pl.Series, wrong: pl.Series, noun: str, notices: list[s
         if len(different):
             more = ", ".join(map(shortened, different[:3])) + (", …" if len(different) > 3 else "")
             where += f" (elsewhere {more})"
-        settle(column.name, where, (int(wrong.sum()), n_filled(column)), noun, notices)
+        settle(column.name, where, (int(wrong.sum()), len(filled(column))), noun, notices)
 
 
 def settle(name: str, where: str, counts: tuple[int, int], noun: str, notices: list[str] | None) -> None:
@@ -869,8 +902,7 @@ def settle(name: str, where: str, counts: tuple[int, int], noun: str, notices: l
         raise ValueError(
             f"{where} is not a {noun}, unlike the rest of the column; correct {them}, or pass {_instead(name)}"
         )
-    them = "it counts" if n_wrong == 1 else f"it and {plural(n_wrong - 1, 'other cell')} count"
-    notice(f"C{where[1:]} cannot be read as a {noun}; {them} as empty.", notices)
+    _notice_empty(f"{where} cannot be read as a {noun}", n_wrong, "cell", notices)
 
 
 def _instead(name: str) -> str:
@@ -963,11 +995,6 @@ def notice_ignored(left_out: Mapping[str, int], notices: list[str] | None) -> No
         notice(f"Left out {plural(n_rows, 'row')} with {entry}." if n_rows else none, notices)
 
 
-def says_status(column: pl.Series) -> bool:
-    """Return whether a column of words is called like a status, which :func:`leaves_out_void` judges."""
-    return column.dtype in (pl.String, pl.Categorical, pl.Enum) and is_status_name(column.name)
-
-
 def leaves_out_void(column: pl.Series, ignore: Sequence[str], notices: list[str] | None) -> bool:
     """Return whether rows are left out whose status says that they did not take place, as ``cancelled`` does.
 
@@ -980,7 +1007,7 @@ def leaves_out_void(column: pl.Series, ignore: Sequence[str], notices: list[str]
     >>> leaves_out_void(pl.Series("state", ["ok", "ok", "late"]), [], kept), kept[1].partition(" to leave")[0]
     (True, "Rows count whatever their state is ('ok': 2, 'late': 1);")
     """
-    if not says_status(column):
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum) or not is_status_name(column.name):
         return False
     column = column.cast(pl.String)
     void, known = column.filter(are_void(column)), known_form(column.name)

@@ -64,7 +64,8 @@ def read_description(path: Path) -> Description:
                 _check_values(table, where)
                 if table["file"].lower().endswith(".toml"):
                     raise ValueError(f"file {where} must be a table, got {table['file']!r}")
-                table["file"] = _beside(path, table["file"])
+                if "://" not in table["file"]:  # of a server
+                    table["file"] = str(path.parent / table["file"])
         if not parts["edges"]:
             raise ValueError("it has no [edges.NAME] table; a graph needs edges")
         return Description(
@@ -121,10 +122,3 @@ def _check_values(table: Mapping[str, Any], where: str) -> None:
             fits, kind = isinstance(value, str), "a text"
         if not fits:
             raise ValueError(f"{key} {where} must be {kind}, got {value!r}")
-
-
-def _beside(path: Path, file: str) -> str:
-    """Return a file relative to the folder of the description; addresses of servers stay as they are."""
-    if "://" in file or Path(file).is_absolute():
-        return file
-    return str(path.parent / file)

@@ -41,7 +41,9 @@ WORDS = {
     "parquet": "a Parquet file", "arrow": "an Arrow or Feather file", "excel": "an Excel workbook",
     "sqlite": "an SQLite file", "duckdb": "a DuckDB file",
 }  # fmt: skip
-EXTRAS = {"fastexcel": "excel", "duckdb": "sql"}  # that the packages of some kinds are in
+EXTRAS = {  # that the packages of some kinds are in
+    "fastexcel": "excel", "duckdb": "sql", "adbc_driver_postgresql": "sql", "zstandard": "zstd", "networkx": "networkx",
+}  # fmt: skip
 TEXT_SUFFIXES = tuple(f"{kind}{packing}" for kind in TEXT_KINDS for packing in ("", *PACKINGS))
 OTHER_SUFFIXES = tuple(suffix for suffixes in KINDS.values() for suffix in suffixes)
 TABLE_SUFFIXES = (*WRITTEN_SUFFIXES, *TEXT_SUFFIXES, ".zip", *OTHER_SUFFIXES)
@@ -170,7 +172,7 @@ def _sentence(error: BaseException, kind: str = "") -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, ImportError) and error.name in EXTRAS:
-        return f"reading it needs the package {error.name}; run pip install 'hopsight[{EXTRAS[error.name]}]'"
+        return f"that needs the package {error.name}; run pip install 'hopsight[{EXTRAS[error.name]}]'"
     line = next(iter(str(error).strip().splitlines()), "")[:500].rstrip(".")
     if kind in WORDS and not isinstance(error, ValueError):
         return f"it is damaged, or not {WORDS[kind]} ({line[:200]})"
@@ -213,10 +215,8 @@ def _read(packed: IO[bytes] | Any, path: Path) -> bytes:
 
 
 def _unzstd(path: Path) -> bytes:
-    try:
-        import zstandard
-    except ImportError:
-        raise ValueError("reading Zstandard needs the package zstandard; run pip install 'hopsight[zstd]'") from None
+    import zstandard
+
     size, unpacked = path.stat().st_size, io.BytesIO()
     tool = zstandard.ZstdDecompressor(max_window_size=2**27)
     frame = tool.decompressobj()
@@ -245,6 +245,8 @@ def _unzip(path: Path) -> bytes:
         ]
         if not members:
             raise ValueError("it is an archive without files; zip the table again")
+        if any(member.filename == "xl/workbook.xml" for member in members):
+            raise ValueError("it is an Excel workbook; rename it to end in .xlsx")
         if len(members) != 1:
             raise ValueError(f"it holds {len(members)} files instead of one; unpack it, or zip the table alone")
         if members[0].flag_bits & 1:

@@ -31,15 +31,7 @@ from hopsight.io.edges import EdgeColumns, assemble, edge_columns, own_edges
 from hopsight.io.ends import MOST_LOOKED_AT, find_ends, state_ends
 from hopsight.io.frames import Table, frame_of, is_frame, open_table, write_frame
 from hopsight.io.ids import Sides
-from hopsight.io.nodes import (
-    OWN_COLUMNS,
-    check_column,
-    distinct,
-    node_fields,
-    own_columns,
-    set_aside,
-    with_unknown,
-)
+from hopsight.io.nodes import OWN_COLUMNS, check_column, distinct, node_fields, own_columns, set_aside, with_unknown
 from hopsight.io.notices import NamedNotices, notice, notice_renamed
 from hopsight.io.rules import ALL_BUT_FEW, LEAST_ROWS
 from hopsight.io.sources import TABLE_SUFFIXES, Address, reading, resolve
@@ -62,6 +54,7 @@ DIRECTED = "hopsight_directed"  # by which an edge list of this kind is recogniz
 EDGES, NODES = "edges", "nodes"  # tables that no description names
 MOST = 0.5  # share of the ids of edges that a column of node ids has
 SHOWN = 6  # names of attributes in a line
+DIGITS = "^[0-9]+$"  # ids that are numbers
 MISSPELLED = 0.8  # likeness of a type without a table to one that has a table
 
 
@@ -811,7 +804,7 @@ def find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | N
     """Return the column with the node ids: of those whose values differ, the one with most ids of the edges.
 
     Among columns with nearly as many, it is one that shares a word with the names of the ends, as ``account_id`` does
-    with ``from_account``, or else the one called like ids, or the first.
+    with ``from_account``, or is called like ids, or else has most, or is the first that does not number rows.
     """
     called = find_id(table.names, None)
     if not ends:
@@ -819,32 +812,28 @@ def find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | N
     wanted = [ids.same_form(end.unique()) for end in ends]
     words = {word for end in ends for word in words_of(end.name)} - KEY_WORDS
     named = [name for name in table.names if not words.isdisjoint(words_of(name))]
-
-    def kinds(values: pl.Series) -> set[bool]:
-        return {*values.str.contains(r"^[0-9]+$")}
-
-    of_edges = set[bool]().union(*map(kinds, wanted))
+    are_numbers = {is_one for end in wanted for is_one in end.str.contains(DIGITS)}
 
     def share(column: pl.Series) -> float:
         known = ids.forms_of(column, table.typed)
-        if column.name != called and kinds(known).isdisjoint(of_edges):
-            return -1.0  # numbers beside text, or the other way round
-        differ = column.name == called or len(known) > ALL_BUT_FEW * column.count()
-        return max(ids.share_known(end, known) for end in wanted) if differ else -1.0
+        differ = len(known) > ALL_BUT_FEW * column.count() and known.str.contains(DIGITS).is_in([*are_numbers]).any()
+        return max(ids.share_known(end, known) for end in wanted) if column.name == called or differ else -1.0
 
     shares = {called: share(table.read([called], text=[called])[called])}
     if called not in named or shares[called] < ALL_BUT_FEW:
         may_be = [column.name for column in table.head(table.names) if share(column) >= 0.0]  # the others are not read
         shares |= {name: share(table.read([name], text=[name])[name]) for name in may_be if name != called}
     least = max(MOST, ALL_BUT_FEW * max(shares.values()))
-    fitting = [name for name in shares if shares[name] >= least]
-    best = max(fitting, key=lambda name: (name in named, name == called), default=called)
-    if others := [name for name in fitting if name != best]:
-        those = (
-            f"{listed([*map(repr, others)])} {'has' if len(others) == 1 else 'have'} nearly as many ids of the edges"
-        )
+    fitting = [name for name in shares if shares[name] >= least] or [called]
+
+    def likely(name: str) -> tuple[float, ...]:
+        return name in named, normalized_name(name) in ID_NAMES, shares[name], not is_event_name(name), name == called
+
+    best, *others = sorted(fitting, key=likely, reverse=True)
+    if others:
+        have = f"{listed([*map(repr, others)])} {'has' if len(others) == 1 else 'have'} about as many ids of the edges"
         advice = f"if that is wrong, pass {option('id_column', others[0])}"
-        notice(f"Read node ids from column {best!r}; {those}: {advice}.", notices)
+        notice(f"Read node ids from column {best!r}; {have}: {advice}.", notices)
     elif best != called:
         notice(f"Read node ids from column {best!r}.", notices)
     return best

@@ -19,6 +19,7 @@ from hopsight.checks import plural, shortened
 from hopsight.io.nodes import distinct
 from hopsight.io.notices import notice, notice_renamed
 from hopsight.io.sources import TABLE_SUFFIXES, ZLIB, Address, check_filled, check_loaded, kind_of, reading, unpacked
+from hopsight.io.vocabulary import find_end_names
 from hopsight.system.cells import unguarded_names
 from hopsight.system.lazy_polars import pl
 
@@ -105,15 +106,24 @@ class TextTable:
         """Say why the rows cannot be read, not even as text."""
         if "more fields" in str(error):
             return f"{self._long_row()} has more cells than its header; put cells that contain the separator in quotes"
+        lines = (f"line {at} ({shortened(line)})" for at, line in enumerate(self._lines(), 1) if _IN_CELL.search(line))
         return (
-            'a cell begins with a quotation mark but does not end with it, such as "Gold" Ltd; put the whole cell in '
-            "quotes, and double those inside it"
+            f"{next(lines, 'a line')} has a cell that begins with a quotation mark but does not end with it; put the "
+            "whole cell in quotes, and double those inside it"
         )
+
+    def requoted(self) -> TextTable:
+        """Return the table with quotes around cells such as "Gold" Ltd; unchanged if its cells have several lines."""
+        content = _requoted(self.path, self.content, self.separator, self.n_above, self.comment)
+        return self if content is None else replace(self, content=content, n_above=0, comment=None)
+
+    def _lines(self) -> io.StringIO:
+        content = self.content if self.content is not None else self.path.read_bytes()
+        return io.StringIO(content.decode(errors="replace"), newline="")
 
     def _long_row(self) -> str:
         """Return the number and the beginning of the first row with too many cells."""
-        content = self.content if self.content is not None else self.path.read_bytes()
-        lines = io.StringIO(content.decode(errors="replace"), newline="")
+        lines = self._lines()
         rows = (line for line in lines if line.strip() and not (self.comment and line.startswith(self.comment)))
         with suppress(csv.Error):
             for number, row in enumerate(csv.reader(rows, delimiter=self.separator), 1 - self.has_header):
@@ -400,7 +410,8 @@ def _layout(lines: list[str], path: Path) -> tuple[str, int]:
 def _widths(rows: list[list[str]]) -> list[int]:
     """Return the number of cells of each row, without those that pad a title, or a line such as ``Account;DE123;;``.
 
-    Such a line has one cell, or figures or several blank cells above a row of words, which is the header.
+    Such a line has one cell, or figures or several blank cells above a row of words, which is the header. All lines
+    above a row of names that tables of edges have are such.
 
     >>> _widths([["Payments", "", ""], ["May", "2024", ""], ["from", "to", "amount"], ["ann", "", ""]])
     [1, 2, 3, 3]
@@ -408,7 +419,10 @@ def _widths(rows: list[list[str]]) -> list[int]:
     [2, 4, 4]
     """
     widths = [len(row) for row in rows]
-    header = next((place for place, row in enumerate(rows[: MOST_BEFORE + 1]) if _are_names(row)), 0)
+    named = (len({*row}) == len(row) > 2 and all(any(map(str.isalpha, cell)) for cell in row) for row in rows)
+    header = next((place for place, is_one in enumerate(islice(named, MOST_BEFORE + 1)) if is_one), 0)
+    if header and find_end_names(rows[header]):
+        widths[:header] = [1] * header
     for place, row in enumerate(rows):
         cells = [cell for cell in row if cell.strip()]
         is_title = not row[-1].strip() and (any(map(str.isdigit, "".join(cells))) or not row[-2].strip())
@@ -416,11 +430,6 @@ def _widths(rows: list[list[str]]) -> list[int]:
             break
         widths[place] = max(1, len(cells))
     return widths
-
-
-def _are_names(row: list[str]) -> bool:
-    """Return whether a row may be a header: each cell is filled, different from the others, and has a letter."""
-    return len({*row}) == len(row) > 2 and all(any(map(str.isalpha, cell)) for cell in row)
 
 
 def _are_padded(lines: list[str], rows: list[list[str]]) -> bool:

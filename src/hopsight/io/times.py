@@ -13,6 +13,7 @@ from hopsight.io.vocabulary import (
     CLOCK,
     LASTING,
     LATER,
+    NEAR,
     TIME_NAMES,
     TIMELY,
     date_parts,
@@ -44,13 +45,14 @@ def find_time(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
     numeric = {name: figures for name in whole if (figures := _figures(frame[name])) is not None}
     of_events = [name for name in dated if not _is_of_another(frame, name)] if len(dated) > 1 else dated
     dated = of_events or dated
-    dated = [name for name in dated if 2 * rules.n_filled(frame[name]) > frame.height] or dated
+    dated = [name for name in dated if 2 * len(rules.filled(frame[name])) > frame.height] or dated
     dated = [
         name for name in dated if frame[name].n_unique() > 1 and _without_placeholder(frame[name]) is None
     ] or dated
     sure = [name for name, figures in numeric.items() if is_unix_time(figures)]
-    now = [name for name in dated if LATER.search(name.lower()) is None]  # neither not yet nor long ago
-    named = first_known(now, TIME_NAMES) or next(iter([*now, *dated]), None) or first_known(sure, TIME_NAMES)
+    far = {each: bool(LATER.search(each.lower())) * (2 - bool(NEAR.search(each.lower()))) for each in dated}
+    now = [name for name in dated if far[name] == min(far.values())]  # best neither not yet nor long ago
+    named = first_known(now, TIME_NAMES) or next(iter(now), None) or first_known(sure, TIME_NAMES)
     return named or first_known([*numeric], TIME_NAMES) or next(iter(sure), None)
 
 

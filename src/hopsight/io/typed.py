@@ -126,32 +126,22 @@ def _joined(parts: Sequence[Aside]) -> Aside:
 
 def _events(relations: Sequence[Relation], starts: Mapping[str, int]) -> Events | None:
     """Return the events of each type, those of its relation with amounts and times that has most of them."""
-    chosen: dict[str, Relation] = {}
+    chosen: dict[str, Events] = {}
     for each in relations:
         if each.events is not None and each.types[0] == each.types[1]:
-            before = chosen.get(each.types[0])
-            chosen[each.types[0]] = each if before is None else max(before, each, key=_worth)
-    if len(chosen) == 1:
-        ((kind, only),) = chosen.items()
-        assert only.events is not None
-        return replace(only.events, source=only.events.source + starts[kind], target=only.events.target + starts[kind])
-    parts = [(starts[kind], each.events) for kind, each in chosen.items() if each.events is not None]
-    if not parts:
-        return None
-    columns = [
+            kind, ends = each.types[0], (each.events.source, each.events.target)
+            mine = replace(each.events, source=ends[0] + starts[kind], target=ends[1] + starts[kind])
+            best = (chosen.get(kind, mine), mine)
+            chosen[kind] = max(best, key=lambda part: (part.amount is not None, part.time is not None, part.size))
+    parts = [*chosen.values()]
+    if len(parts) < 2:
+        return next(iter(parts), None)
+    columns = ([(part, getattr(part, name)) for part in parts] for name in ("source", "target", "amount", "time"))
+    source, target, amount, time = (
         np.concatenate([np.full(part.size, np.nan) if values is None else values for part, values in found])
-        for found in ([(part, part.amount) for _, part in parts], [(part, part.time) for _, part in parts])
-    ]
-    source, target = (
-        np.concatenate(ends)
-        for ends in ([part.source + start for start, part in parts], [part.target + start for start, part in parts])
+        for found in columns
     )
-    return Events(source, target, columns[0], columns[1], moves=all(part.moves for _, part in parts))
-
-
-def _worth(relation: Relation) -> tuple[bool, bool, int]:
-    events = relation.events
-    return (False, False, 0) if events is None else (events.amount is not None, events.time is not None, events.size)
+    return Events(source, target, amount, time, moves=all(part.moves for part in parts))
 
 
 def with_relations(
@@ -326,6 +316,7 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
     rows = np.flatnonzero(types == kind)  # in the order of the graph again
     at = np.argsort(np.argsort(mine))
     source, target = at[source], at[target]
+    events = None if graph.events is None else graph.events.within(np.where(place >= 0, at[place], -1))
     seen = AttributedGraph.from_edges(
         source,
         target,
@@ -339,7 +330,7 @@ def view(graph: AttributedGraph, kind: str, notices: list[str] | None = None) ->
         rank_unknown=graph.rank_unknown,
         unranked=None if graph.unranked is None else graph.unranked[rows],
         context=context.checked(rows.size).rows(np.argsort(at)),
-        events=_events_within(graph, rows),
+        events=events if events is not None and events.size else None,
         filled={
             name.removeprefix(f"{kind}."): np.searchsorted(rows, each)
             for name, each in graph.filled.items()
@@ -399,15 +390,6 @@ def _notice_across(graph: AttributedGraph, kind: str, part: _Shared, notices: li
 def _within(column: Aside, rows: IntArray) -> Aside:
     mine = np.isin(np.atleast_2d(column.rows), rows).all(axis=0)
     return replace(column, rows=np.searchsorted(rows, column.rows[..., mine]), codes=column.codes[mine])
-
-
-def _events_within(graph: AttributedGraph, rows: IntArray) -> Events | None:
-    if graph.events is None:
-        return None
-    place = np.full(graph.n_nodes, -1, dtype=np.int64)
-    place[rows] = np.arange(rows.size)
-    within = graph.events.within(place)
-    return within if within.size else None
 
 
 def _in_order(graph: AttributedGraph, kind: str) -> IntArray:

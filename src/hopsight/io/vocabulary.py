@@ -15,10 +15,9 @@ TIME_NAMES = (
 TYPE_NAMES = ("hopsight_type", "node_type")
 NAME_NAMES = (
     "hopsight_name", "name", "full_name", "display_name", "title", "name_1", "name1", "username", "user_name",
-    "company", "company_name", "firma", "firmenname", "kundenname", "kontoinhaber",
-    "nachname", "nom", "nombre", "razón_social", "razão_social",
-    "ragione_sociale", "raison_sociale", "nome", "nome_completo", "naam", "nazwa", "navn", "namn", "jméno", "název",
-    "имя", "фио", "наименование", "名称", "姓名", "名前", "氏名", "이름",
+    "company", "company_name", "firma", "firmenname", "kundenname", "kontoinhaber", "nachname", "nom", "nombre",
+    "razón_social", "razão_social", "ragione_sociale", "raison_sociale", "nome", "nome_completo", "naam", "nazwa",
+    "navn", "namn", "jméno", "název", "имя", "фио", "наименование", "名称", "姓名", "名前", "氏名", "이름",
 )  # fmt: skip
 PARTIES = {  # what a node of payments may be called
     "party", "account", "acct", "customer", "client", "cust", "vendor", "supplier", "merchant", "holder",
@@ -56,15 +55,17 @@ MONEY = {
     "amount", "amt", "value", "price", "total", "sum", "betrag", "summe", "wert", "importe", "importo", "montant",
     "monto", "valor", "valeur", "preis", "prix", "precio", "prezzo", "preço", "prijs", "pris", "cena", "somme",
     "totale", "montante", "wartość", "bedrag", "belopp", "beløb", "kwota", "tutar", "umsatz", "gross", "brutto", "suma",
-    "summa", "znesek", "upphæð", "مبلغ",
-    "částka", "összeg", "beløp", "määrä", "sumă", "iznos", "jumlah", "tiền", "dmbtr", "сумма", "сума", "ποσό", "סכום",
-    "المبلغ", "จำนวนเงิน", "राशि", "金额", "金額", "금액",
+    "summa", "znesek", "upphæð", "مبلغ", "částka", "összeg", "beløp", "määrä", "sumă", "iznos", "jumlah", "tiền",
+    "dmbtr", "сумма", "сума", "ποσό", "סכום", "المبلغ", "จำนวนเงิน", "राशि", "金额", "金額", "금액",
 }  # fmt: skip
 SECONDARY = re.compile(  # an amount beside the one that was paid, and a price that is paid several times
-    r"(^|_)(fees?|tax(es)?|vat|charges?|freight|shipping|discount|original|balance|tip|unit|net|gas|iva|btw|ht)(_|$)|price|preis|prix"
-    r"|precio|prezzo|preço|commissi|provision|gebühr|steuer|ursprung|rabatt|frais|taxe|comisi|impuest|tarifa|taxa|impost"
+    r"(^|_)(fees?|tax(es)?|vat|mw_?st|ust|tva|charges?|freight|shipping|discount|original|balance|tip|unit|gas|iva|btw)(_|$)"
+    r"|price|preis|prix|precio|prezzo|preço|commissi|provision|gebühr|steuer|ursprung|rabatt|frais|taxe|comisi|impuest|tarifa|taxa|impost"
     r"|kosten|prowiz|podat|комисси|налог|цена|手数料|税|単価|手续费"
 )
+_WITHOUT = "excl.*|exkl.*|before|ohne|sans|hors|sin|senza|sem"  # a fee or a tax, which the next word says
+_BEHIND = re.compile(rf"in|incl.*|inkl.*|after|nach|après|with|mit|con|com|avec|{_WITHOUT}")
+_NET = re.compile(rf"net|netto.*|ht|{_WITHOUT}")
 CURRENCY_WORDS = {
     "currency", "symbol", "coin", "měna", "pénznem", "ccy", "währung", "waehrung", "devise", "moneda", "valuta", "币种",
     "通貨",
@@ -93,6 +94,7 @@ TIMELY = re.compile(  # UNIX times, or numbers without a name
     r"|(^|_)(created|updated|booked|posted|executed|opened|utc)(_|$)"
     r"|(^|_)(ts|epoch|start|started|begin|began|beginn|first|last|end|ended|ende|seen|when)(_|$)"
 )
+NEAR = re.compile("creat|invoice|settle|statement|value[ _-]?da?te?|valut|valeur|valor|wertst")  # but nearest of it
 DATED = re.compile("date|datum|fecha|tag$|tarih|^data$")  # of a day
 CLOCK = re.compile(
     "time|clock|hour|zeit|heure|hora|ora$|tijd|tid$|saat|godzina|время|时间|時刻|시간"
@@ -116,6 +118,8 @@ _EVENT = re.compile(
     rf"_((de|del|da|di|du|of)_)?{_EVENTS}"
     r"|id|uuid|guid|index|row|cro|trn|uetr|date|datetime|timestamp"
 )
+_INDEX = re.compile(r"(unnamed:_.*|level_\d|#)?")  # of rows, as pandas and spreadsheets write it
+ROW_NUMBERS = {"no", "nr", "lp", "seq", "sno", "pos"}  # names of columns of them, if all values differ
 
 # The two ends of an edge.
 END_WORDS = (  # words by which two names differ
@@ -126,27 +130,26 @@ END_WORDS = (  # words by which two names differ
     ("buyer", "seller"), ("caller", "callee"), ("calling", "called"), ("origin", "destination"), ("orig", "dest"),
     ("orig", "resp"), ("client", "server"), ("employee", "manager"), ("child", "parent"), ("citing", "cited"),
     ("follower", "followee"), ("follower", "followed"), ("lender", "borrower"), ("referrer", "referred"), ("a", "b"),
-    ("auftraggeber", "empfänger"), ("auftraggeber", "begünstigter"), ("absender", "empfänger"),
-    ("zahler", "empfänger"), ("ordenante", "beneficiario"), ("remitente", "destinatario"), ("emisor", "receptor"),
-    ("mittente", "destinatario"), ("ordinante", "beneficiario"), ("débiteur", "créditeur"),
-    ("débiteur", "créancier"), ("émetteur", "destinataire"), ("expéditeur", "destinataire"),
-    ("origem", "destino"), ("origen", "destino"), ("opdrachtgever", "begunstigde"), ("debitada", "creditada"),
-    ("pagador", "recebedor"), ("comprador", "vendedor"), ("acheteur", "vendeur"),
+    ("auftraggeber", "empfänger"), ("auftraggeber", "begünstigter"), ("absender", "empfänger"), ("zahler", "empfänger"),
+    ("ordenante", "beneficiario"), ("remitente", "destinatario"), ("emisor", "receptor"), ("mittente", "destinatario"),
+    ("ordinante", "beneficiario"), ("débiteur", "créditeur"), ("débiteur", "créancier"), ("émetteur", "destinataire"),
+    ("expéditeur", "destinataire"), ("origem", "destino"), ("origen", "destino"), ("opdrachtgever", "begunstigde"),
+    ("debitada", "creditada"), ("pagador", "recebedor"), ("comprador", "vendedor"), ("acheteur", "vendeur"),
     ("remetente", "destinatário"), ("rekening", "tegenrekening"), ("gönderen", "alıcı"), ("dbtr", "cdtr"),
-    ("плательщика", "получателя"), ("отправителя", "получателя"),
-    ("отправитель", "получатель"), ("плательщик", "получатель"), ("付款", "收款"), ("转出", "转入"),
-    ("nadawca", "odbiorca"), ("zleceniodawca", "odbiorca"), ("avsändare", "mottagare"), ("betalare", "mottagare"),
-    ("maksaja", "saaja"), ("lähettäjä", "vastaanottaja"), ("pengirim", "penerima"), ("odesílatel", "příjemce"),
-    ("plátce", "příjemce"), ("afsender", "modtager"), ("avsender", "mottaker"), ("feladó", "címzett"),
-    ("quellkonto", "zielkonto"), ("débité", "crédité"), ("obciążony", "uznany"), ("borçlu", "alacaklı"),
-    ("出账", "入账"), ("zahlungspflichtiger", "zahlungsempfänger"), ("sollkonto", "habenkonto"),
-    ("debitor", "kreditor"), ("donneur", "bénéficiaire"), ("van", "naar"), ("frå", "til"), ("platitelj", "primatelj"),
+    ("плательщика", "получателя"), ("отправителя", "получателя"), ("отправитель", "получатель"),
+    ("плательщик", "получатель"), ("付款", "收款"), ("转出", "转入"), ("nadawca", "odbiorca"),
+    ("zleceniodawca", "odbiorca"), ("avsändare", "mottagare"), ("betalare", "mottagare"), ("maksaja", "saaja"),
+    ("lähettäjä", "vastaanottaja"), ("pengirim", "penerima"), ("odesílatel", "příjemce"), ("plátce", "příjemce"),
+    ("afsender", "modtager"), ("avsender", "mottaker"), ("feladó", "címzett"), ("quellkonto", "zielkonto"),
+    ("débité", "crédité"), ("obciążony", "uznany"), ("borçlu", "alacaklı"), ("出账", "入账"),
+    ("zahlungspflichtiger", "zahlungsempfänger"), ("sollkonto", "habenkonto"), ("debitor", "kreditor"),
+    ("donneur", "bénéficiaire"), ("van", "naar"), ("frå", "til"), ("platitelj", "primatelj"),
     ("наредител", "получател"), ("支払人", "受取人"), ("송금인", "수취인"), ("αποστολέα", "παραλήπτη"),
-    ("שולח", "מקבל"), ("प्रेषक", "प्राप्तकर्ता"), ("ผู้ส่ง", "ผู้รับ"), ("người_gửi", "người_nhận"),
-    ("từ", "đến"), ("émetteur", "bénéficiaire"), ("ordre", "bénéficiaire"), ("cargo", "abono"), ("fra", "til"),
-    ("från", "till"), ("nadawcy", "odbiorcy"), ("zleceniodawcy", "odbiorcy"), ("платник", "отримувач"),
-    ("送金者", "受取人"), ("المرسل", "المستلم"), ("发送", "接收"), ("출금", "입금"),
-    ("送金元", "送金先"), ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
+    ("שולח", "מקבל"), ("प्रेषक", "प्राप्तकर्ता"), ("ผู้ส่ง", "ผู้รับ"), ("người_gửi", "người_nhận"), ("từ", "đến"),
+    ("émetteur", "bénéficiaire"), ("ordre", "bénéficiaire"), ("cargo", "abono"), ("fra", "til"), ("från", "till"),
+    ("nadawcy", "odbiorcy"), ("zleceniodawcy", "odbiorcy"), ("платник", "отримувач"), ("送金者", "受取人"),
+    ("المرسل", "المستلم"), ("发送", "接收"), ("출금", "입금"), ("orig", "bene"), ("送金元", "送金先"),
+    ("振込元", "振込先"), ("발신", "수신"), ("보낸", "받는"),
 )  # fmt: skip
 _SIDE = {word: side for pair in END_WORDS for word, side in zip(pair, ("from", "to"), strict=True)}
 _SIDE = {word: side for word, side in _SIDE.items() if word not in {"a", "b", "client", "server", "child", "parent"}}
@@ -157,7 +160,7 @@ NO_ENDS = {  # words of a property of an end
     "amount", "balance", "currency", "value", "fee", "port", "bank", "location", "country", "city", "state", "type",
     "date", "time", "bytes", "packets", "pkts", "lat", "lon", "latitude", "longitude", "mac", "name", "nm", "nome",
     "nom", "nombre", "naam", "nazwa", "имя", "наименование", "status", "system", "valid", "period", "exchange",
-    "version", "stage", "step", "price", "channel", "platform", "reason", "category",
+    "version", "stage", "step", "price", "channel", "platform", "reason", "category", "branch",
 }  # fmt: skip
 KEY_WORDS = {"id", "no", "nr", "number", "code", "key"}  # of a column of ids, which do not say whose they are
 ID_WORDS = {
@@ -185,32 +188,33 @@ _END_NAMES = (  # whole names without such words
     *((account, partner) for account in ("account", "konto", "iban", "auftragskonto", "compte", "cuenta", "conto")
       for partner in ("counterparty", "gegenkonto", "kontonummer_iban", "kontrahent", "contraparte", "controparte")),
     ("i", "j"),
-    *((word, word + again) for word in ("account", "iban", "user", "konto") for again in ("_1", "_duplicated_0")),
 )  # fmt: skip
+_AGAIN = ("_1", "_2", "_duplicated_0")  # after a name that a table had twice, when libraries or hopsight have read it
 
 # What cells say.
 NO_IDS = ("", "-", "--", "nan", "null", "none", "n/a", "#n/a", "(null)", "\\n")  # where there is no id
 EMPTY_NUMBERS = (  # what people and programs write into an empty number cell
     "", "na", "n/a", "n.a.", "#n/a", "nan", "null", "(null)", "none", "-", "--", "—", "–", ".", "\\n", "?", "unknown",
     "missing", "(blank)", "unbekannt", "k.a.", "k. a.", "#nv", "n.c.", "n/c", "n.d.", "n/d", "s/d", "s.d.", "b.d.",
-    "н/д", "0000-00-00", "0000-00-00 00:00:00",
+    "н/д", "0000-00-00", "0000-00-00 00:00:00", "0000/00/00", "00/00/0000", "00.00.0000", "00000000", ".  .", "/  /",
+    "0001-01-01", "0001-01-01 00:00:00", "0001-01-01t00:00:00",  # dates of MySQL, SAP, dBase and .NET
+    "$-", "$ -", "€ -", "£ -", "- €",  # 0 in the accounts of a spreadsheet
 )  # fmt: skip
 UNLABELED = (*EMPTY_NUMBERS, "unlabeled", "unlabelled")  # words for a node without ground truth
 TOTALS = {
     "total", "totals", "grand total", "sum", "summe", "gesamt", "somme", "suma", "totale", "totaal", "итого", "合计",
 }  # fmt: skip
 VOID = {  # events that did not take place
-    "cancelled", "canceled", "failed", "declined", "rejected", "refused", "void", "voided", "aborted",
-    "reverted", "reversed", "not executed", "storno", "storniert", "abgelehnt", "fehlgeschlagen", "annulé", "annulée",
-    "refusé", "refusée", "échoué", "cancelado", "cancelada", "anulado", "anulada", "rechazado", "rechazada",
-    "annullato", "annullata", "rifiutato", "rifiutata", "odrzucona", "odrzucony", "odrzucono", "anulowana", "anulowany",
-    "anulowano", "zamítnuto", "zrušeno", "stornováno", "geweigerd", "geannuleerd", "mislukt", "reddedildi", "iptal",
-    "başarısız", "rejeitado", "rejeitada", "recusado", "recusada", "estornado", "estornada", "denied", "timed out",
-    "timeout", "failure", "unsuccessful", "rejeté", "rejetée", "fallido", "fallida", "hylätty", "peruttu", "avvisad",
-    "misslyckad", "avbruten", "отклонено", "отклонён", "отклонен", "отменено", "отменён", "отменен", "失败", "已取消",
-    "交易失败", "失敗", "キャンセル", "取消", "실패", "취소", "respinta", "respinto", "scartata", "scartato",
-    "insoluta", "insoluto", "fallita", "fallito", "stornata", "stornato", "ko", "afvist", "elutasítva",
-    "sikertelen",
+    "cancelled", "canceled", "failed", "declined", "rejected", "refused", "void", "voided", "aborted", "reverted",
+    "reversed", "not executed", "storno", "storniert", "abgelehnt", "fehlgeschlagen", "annulé", "annulée", "refusé",
+    "refusée", "échoué", "cancelado", "cancelada", "anulado", "anulada", "rechazado", "rechazada", "annullato",
+    "annullata", "rifiutato", "rifiutata", "odrzucona", "odrzucony", "odrzucono", "anulowana", "anulowany", "anulowano",
+    "zamítnuto", "zrušeno", "stornováno", "geweigerd", "geannuleerd", "mislukt", "reddedildi", "iptal", "başarısız",
+    "rejeitado", "rejeitada", "recusado", "recusada", "estornado", "estornada", "denied", "timed out", "timeout",
+    "failure", "unsuccessful", "rejeté", "rejetée", "fallido", "fallida", "hylätty", "peruttu", "avvisad", "misslyckad",
+    "avbruten", "отклонено", "отклонён", "отклонен", "отменено", "отменён", "отменен", "失败", "已取消", "交易失败",
+    "失敗", "キャンセル", "取消", "실패", "취소", "respinta", "respinto", "scartata", "scartato", "insoluta",
+    "insoluto", "fallita", "fallito", "stornata", "stornato", "ko", "afvist", "elutasítva", "sikertelen",
 }  # fmt: skip
 LEFT = {  # an account: words for the way that money went, in two sets
     "out", "outgoing", "outbound", "outflow", "cash_out", "send", "sent", "paid", "payment", "withdraw", "withdrawal",
@@ -371,10 +375,10 @@ def is_code_name(name: str) -> bool:
 def is_event_name(name: str) -> bool:
     """Return whether a column is called like the number or the time of an event, which is no end of an edge.
 
-    >>> [is_event_name(name) for name in ("Booking ID", "Trans-Nr.", "id_pedido", "Date", "account_id", "shop")]
-    [True, True, True, True, False, False]
+    >>> [is_event_name(name) for name in ("Booking ID", "Trans-Nr.", "id_pedido", "Date", "", "account_id", "shop")]
+    [True, True, True, True, True, False, False]
     """
-    return _EVENT.fullmatch(normalized_name(name)) is not None
+    return any(form.fullmatch(normalized_name(name)) for form in (_EVENT, _INDEX))
 
 
 def is_status_name(name: str) -> bool:
@@ -399,6 +403,8 @@ def find_end_names(names: Sequence[str]) -> list[tuple[str, str]]:
     [[('From', 'To')], [('A_NUMBER', 'B_NUMBER')], []]
     >>> find_end_names(["from", "to", "user", "device"])[0], find_end_names(["buyer_id", "seller_id", "product_id"])[0]
     (('from', 'to'), ('buyer_id', 'seller_id'))
+    >>> find_end_names(["Bank", "IBAN", "Name", "Bank_2", "IBAN_2", "Name_2"])
+    [('IBAN', 'IBAN_2')]
     >>> find_end_names(["Remarks", "Remitter A/c No", "Beneficiary A/c No"])
     [('Remitter A/c No', 'Beneficiary A/c No')]
     """
@@ -417,7 +423,9 @@ def find_end_names(names: Sequence[str]) -> list[tuple[str, str]]:
             is_property = any(word in NO_ENDS or word.endswith(("balance", "amount")) for word in rest)
             if other is not None and other != name and not is_property:
                 found.append((not ID_WORDS.intersection(rest), len(found), name, other))
-    return [*whole, *(each[2:] for each in sorted(found)), *kinds]
+    twice = [(name, known[part + again]) for part, name in known.items() for again in _AGAIN if part + again in known]
+    twice = [pair for pair in twice if not ID_WORDS.isdisjoint(words_of(pair[0]))]
+    return [*whole, *twice, *(each[2:] for each in sorted(found)), *kinds]
 
 
 def goes_back(first: str, second: str) -> bool:
@@ -476,9 +484,7 @@ def is_money_name(name: str) -> bool:
         return True
     if plain.strip().upper() in ISO_CURRENCIES:
         return True
-    words = [word for word in words_of(plain) if word.upper() not in ISO_CURRENCIES]
-    if "in" in words[1:-1]:  # amount in local currency
-        words = words[: words.index("in")]
+    words = _said_first([word for word in words_of(plain) if word.upper() not in ISO_CURRENCIES])
     if not words or (any(map(currency_in, inside)) and AMOUNTS.isdisjoint(words)):
         return bool(words)
     if words[-1] in MONEY or words[-1].endswith(("betrag", "preis", "bedrag")):  # German writes words together
@@ -486,19 +492,30 @@ def is_money_name(name: str) -> bool:
     return words[0] in MONEY and (AMOUNTS | COUNTED).isdisjoint(words[1:])
 
 
-def is_secondary_name(name: str) -> bool:
-    """Return whether amounts are those of a fee or the like."""
-    return SECONDARY.search("_".join(words_of(name))) is not None
+def how_secondary(name: str) -> int:
+    """Return 2 for amounts of a fee or the like, 1 for those without one that was paid as well, and 0 for others.
+
+    >>> [how_secondary(name) for name in ("VAT amount", "Amount excl. VAT", "Amount (after fees)", "Betrag netto")]
+    [2, 1, 0, 1]
+    """
+    words = words_of(name)
+    return 2 if SECONDARY.search("_".join(_said_first(words))) else int(any(map(_NET.fullmatch, words)))
+
+
+def _said_first(words: list[str]) -> list[str]:
+    """Return the words before those in which or with what something is, as in amount incl. tax."""
+    return words[: next((place for place, word in enumerate(words[1:-1], 1) if _BEHIND.fullmatch(word)), None)]
 
 
 def date_parts(names: Sequence[str]) -> list[str]:
-    """Return the columns of years, months and days, where a table has all three.
+    """Return the columns of years, months, days and hours, where a table has several.
 
     >>> date_parts(["a", "Year", "month", "DAY"]), date_parts(["a", "b", "day"])
     (['Year', 'month', 'DAY'], [])
     """
-    found = [first_known(names, each) for each in (("year", "jahr"), ("month", "monat"), ("day", "tag"))]
-    return [name for name in found if name is not None] if None not in found else []
+    parts = (("year", "jahr"), ("month", "monat"), ("day", "tag"), ("hour", "stunde"), ("minute",))
+    found = [name for each in parts if (name := first_known(names, each)) is not None]
+    return found if len(found) > 1 else []
 
 
 def ways(values: Sequence[str]) -> tuple[list[str], list[str]]:
