@@ -307,6 +307,8 @@ def test_all_nodes_alike_have_nothing_to_learn(tmp_path: Path) -> None:
     edges = pl.DataFrame({"source": ["a"], "target": ["b"]})
     load(edges, nodes=pl.DataFrame({"id": ["a", "b"], "x": [1.0, 1.0]}), notices=notices)
     assert any("nothing to learn" in notice for notice in notices)
+    refuses("nothing to learn from: no edge joins two different nodes", edges.with_columns(target="source"))
+    refuses("a node table needs a column of ids", edges, nodes=pl.DataFrame())
 
 
 EDGES = pl.DataFrame(

@@ -628,7 +628,8 @@ def add_derived(
             f"{NO_ATTRIBUTES}; give a node table ({option('nodes')}), or leave out {option('derive', 'none')}"
         )
     if not fields["attributes"].shape[1]:
-        raise ValueError("there is nothing to learn from: the nodes do not differ in any attribute")
+        why = "the nodes do not differ in any attribute" if rows.source.size else "no edge joins two different nodes"
+        raise ValueError(f"there is nothing to learn from: {why}")
     return edges
 
 

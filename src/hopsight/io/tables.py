@@ -716,6 +716,8 @@ def find_id(names: Sequence[str], id_column: str | None) -> str:
     check_column("id_column", id_column, names)
     if id_column is not None:
         return id_column
+    if not names:
+        raise ValueError("a node table needs a column of ids")
     known = {normalized_name(name): name for name in reversed(names)}
     if normalized_name(names[0]) in ID_NAMES:
         return names[0]
