@@ -829,7 +829,8 @@ def find_joining(table: Table, ends: Sequence[pl.Series], notices: list[str] | N
     fitting = [name for name in shares if shares[name] >= least] or [called]
 
     def likely(name: str) -> tuple[float, ...]:
-        return name in named, normalized_name(name) in ID_NAMES, shares[name], not is_event_name(name), name == called
+        like_ids = (normalized_name(name) in ID_NAMES) * (1 + (name == called))
+        return name in named, like_ids, shares[name], not is_event_name(name), name == called
 
     best, *others = sorted(fitting, key=likely, reverse=True)
     if others:
