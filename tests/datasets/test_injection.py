@@ -1,6 +1,7 @@
 """Planted anomalies: how many, where, what stays unchanged, and what must not give them away."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,20 @@ def test_known_anomalies_are_kept_and_not_chosen_again(small: AttributedGraph) -
     known = AttributedGraph(small.adjacency, small.attributes, labels=labels)
     injected = inject(known, n_cliques=10, clique_size=10, n_attribute=100)
     assert injected.labels.sum() == 400 and (injected.kinds[:200] == 0).all()
+
+
+def test_nodes_without_a_row_are_not_chosen_and_filled_cells_move_with_rows(small: AttributedGraph) -> None:
+    """Edges of which one has no time: planted ones have the median of the others."""
+    known, filled = np.arange(400) < 200, {small.attribute_names[0]: np.arange(0, 200, 2)}
+    weight = np.where(np.arange(small.n_edges) == 3, np.nan, 2.0)
+    graph = replace(small, known=known, filled=filled, edge_time=weight)
+    injected = inject(graph, n_cliques=5, clique_size=10, n_attribute=100)
+    assert (injected.kinds[200:] == 0).all() and np.isnan(injected.edge_time).sum() == 1
+    for node in np.flatnonzero(injected.kinds == 2)[:20]:
+        donors = np.flatnonzero((small.attributes == injected.attributes[node]).all(axis=1))
+        assert np.isin(node, injected.filled[small.attribute_names[0]]) in np.isin(
+            donors, filled[small.attribute_names[0]]
+        )
 
 
 def test_a_directed_clique_has_edges_in_both_directions() -> None:

@@ -72,9 +72,9 @@ def rows_of_a_packed_table(folder: Path) -> Path:
 
 def cells_of_a_packed_table(folder: Path) -> Path:
     head, row = b",".join(b"a%d" % i for i in range(5_000)), b",1" * 5_000
-    (folder / "g.csv").write_text("source,target\n0,1\n")
+    (folder / "g.csv.gz").write_bytes(gzip.compress(b"source,target\n0,1\n"))
     (folder / "g.nodes.csv.gz").write_bytes(gzip.compress(b"id," + head + b"\n" + (b"7" + row + b"\n") * 8_000))
-    return folder / "g.csv"
+    return folder / "g.csv.gz"
 
 
 def columns_of_graphml(folder: Path) -> Path:

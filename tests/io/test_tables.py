@@ -153,10 +153,13 @@ def test_missing_files_are_named(tables: Path) -> None:
 
 def test_the_node_table_beside_the_edge_list_is_found(tables: Path) -> None:
     (tables / "people.csv").rename(tables / "edges.nodes.csv")
-    assert read_tables(tables / "edges.csv").n_nodes == 3
+    said = "Read 'edges.nodes.csv', beside the edge list, as the node table."
+    read_tables(tables / "edges.csv", notices=(notices := []))
+    assert said in notices
     pl.read_csv(tables / "edges.nodes.csv").write_parquet(tables / "edges.nodes.parquet")
     (tables / "edges.nodes.csv").unlink()
-    assert read_tables(tables / "edges.csv").n_nodes == 3
+    read_tables(tables / "edges.csv", notices=(notices := []))  # which belongs to edges.parquet
+    assert not any("as the node table" in each for each in notices)
 
 
 @pytest.mark.parametrize(("name", "n_nodes", "n_edges", "expected", "left_out"), [

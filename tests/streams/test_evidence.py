@@ -73,6 +73,14 @@ def test_half_of_a_count_is_carried_over_to_the_next_tick() -> None:
     assert burst_evidence(row, law, np.zeros(32), 3, 0)[1] == 5.0 / 4.0 + 1.0
 
 
+def test_an_event_after_a_burst_is_no_burst() -> None:
+    row, law = np.zeros(7), LAW.copy()
+    for tick, number in enumerate((1, 1, 1, 120)):
+        for _ in range(number):
+            burst = burst_evidence(row, law, np.zeros(32), tick, 0)[0]
+    assert burst > 5.0 and burst_evidence(row, law, np.zeros(32), 4, 0)[0] == 0.0
+
+
 def busy(windows: list[int], quiet: int) -> tuple[float, float, float]:
     """Return the last reading of a node that has one event per tick for a while, and then 30, in the windows given."""
     row, law = np.zeros(7), LAW.copy()

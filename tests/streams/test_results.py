@@ -107,7 +107,7 @@ DAYS = Wording(parse_window("1d"), True, "%d.%m.%Y %H:%M", ("EUR",), paid=True, 
 
 
 def test_events_in_words() -> None:
-    row = {"source": "ann", "target": "bob", "count": 120.0, "usual": 2.0, "past_hop": 4.0, "scale": 0,
+    row = {"source": "ann", "target": "bob", "count": 120.0, "usual": 2.0, "past_hop": 4.0, "carried": 0.0, "scale": 0,
            "streak_place": 0, "streak_size": 4.5, "amount": 5000.0, "usual_amount": 120.3, "currency": "EUR",
            "hop_evidence": 4.6, "amount_evidence": 5.0, "hour_evidence": 3.0}  # fmt: skip
     expected = {
@@ -163,7 +163,7 @@ def test_only_money_is_paid() -> None:
     rest += "11.01.1970 00:00."
     assert account_reason("ann", account_row(0, values, 4.2 * 3600), bytes_) == f"ann sent to {rest}"
     assert account_reason("ann", account_row(1, values, 4.2 * 3600), bytes_) == f"ann received from {rest}"
-    row = {"source": "ann", "target": "bob", "count": 1.0, "usual": 1.0, "scale": 0, "amount": 5000.0,
+    row = {"source": "ann", "target": "bob", "count": 1.0, "usual": 1.0, "carried": 0.0, "scale": 0, "amount": 5000.0,
            "usual_amount": 120.3, "currency": "", "decided_by": "amount", "hop_evidence": 0.0, "amount_evidence": 5.0,
            "hour_evidence": 0.0}  # fmt: skip
     assert event_reason(row, bytes_) == "ann sent bob 5,000, about 120.3 expected."
@@ -177,7 +177,7 @@ def test_dates_without_an_hour_give_no_hours_and_minutes() -> None:
         "payments since 01/11/1970, and it received at most 640 in each block of a day from then to 01/13/1970."
     )
     assert "within 3 days so far," in account_reason("ann", account_row(1, values, 2 * 86400.0), dates)
-    row = {"source": "ann", "target": "bob", "count": 9.0, "usual": 2.0, "scale": 0, "amount": math.nan,
+    row = {"source": "ann", "target": "bob", "count": 9.0, "usual": 2.0, "carried": 0.0, "scale": 0, "amount": math.nan,
            "usual_amount": math.nan, "currency": "", "decided_by": "pair", "hop_evidence": 0.0, "amount_evidence": 0.0,
            "hour_evidence": 0.0}  # fmt: skip
     assert event_reason(row, dates) == "9 events from ann to bob within a day so far, about 2.0 expected."

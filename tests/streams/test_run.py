@@ -105,6 +105,17 @@ def test_an_hour_that_comes_every_few_days_is_not_unusual(tmp_path: Path) -> Non
     assert "hour" not in pl.read_csv(tmp_path / "run" / "alerts.csv", infer_schema_length=0)["decided_by"].to_list()
 
 
+def test_later_files_have_the_ends_of_the_first_in_whatever_order(tmp_path: Path) -> None:
+    frame = toy_events().rename({"source": "acct1", "target": "acct2"}).drop("label")
+    first, later = frame[:2900], frame[2900:].select("acct2", "acct1", "time", "amount")
+    first.write_csv(tmp_path / "first.csv")
+    later.write_csv(tmp_path / "later.csv")
+    stream(StreamRequest(path=str(tmp_path / "first.csv"), columns=Columns()), tmp_path / "run")
+    watch(tmp_path / "run", tmp_path / "later.csv")
+    told = pl.read_csv(tmp_path / "run" / "edges.csv")[2900:].select("source", "target").rows()
+    assert told == later.select("acct1", "acct2").rows()
+
+
 def test_no_alert_is_raised_on_nodes_that_are_left_out(tmp_path: Path) -> None:
     """Two nodes have a burst and a third turns to strangers; those that --ignore leaves out raise no alert."""
     frame = toy_events().drop("label")

@@ -370,7 +370,8 @@ def inject(
     )  # fmt: skip
     write(planted, out)
     known = 0 if graph.labels is None else int((graph.labels == 1).sum())
-    typer.echo(f"{out}: {planted!r}, {int((planted.labels == 1).sum()) - known} planted anomalies")
+    left_out = "" if graph.events is None else "; single events are left out, as planted edges have none"
+    typer.echo(f"{out}: {planted!r}, {int((planted.labels == 1).sum()) - known} planted anomalies{left_out}")
 
 
 def bench(

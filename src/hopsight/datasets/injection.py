@@ -85,9 +85,10 @@ def inject(
     ([0, 0, 1, 1, 1, 2], 4, None)
     """
     n_attribute = n_cliques * clique_size if n_attribute is None else n_attribute
-    _check(graph, n_cliques, clique_size, n_attribute, n_candidates, protocol)
-    clique_rng, attribute_rng = np.random.default_rng(seed).spawn(2)
     free = np.ones(graph.n_nodes, dtype=bool) if graph.labels is None else graph.labels == 0
+    free &= True if graph.ranked is None else graph.ranked
+    _check(graph, n_cliques, clique_size, n_attribute, n_candidates, protocol, int(free.sum()))
+    clique_rng, attribute_rng = np.random.default_rng(seed).spawn(2)
     n_structural = n_cliques * clique_size
     choose = _choose_leak_free if protocol == "leak-free" else _choose_at_random
     structural = choose(graph, n_structural, clique_size - 1, free, rng=clique_rng)
@@ -102,8 +103,9 @@ def inject(
 
 
 def _check(
-    graph: AttributedGraph, n_cliques: int, clique_size: int, n_attribute: int, n_candidates: int, protocol: str
-) -> None:
+    graph: AttributedGraph, n_cliques: int, clique_size: int, n_attribute: int, n_candidates: int, protocol: str,
+    n_free: int,
+) -> None:  # fmt: skip
     check_choice("protocol", protocol, PROTOCOLS)
     if graph.edge_relation is not None:
         raise ValueError("anomalies are planted in graphs with one type of node: inject into one of the edge tables")
@@ -111,7 +113,6 @@ def _check(
     check_count("clique_size", clique_size, low=2)
     check_count("n_attribute", n_attribute, low=0)
     check_count("n_candidates", n_candidates)
-    n_free = graph.n_nodes if graph.labels is None else int((graph.labels == 0).sum())
     n_planted = n_cliques * clique_size + n_attribute
     if n_planted > n_free:
         asked = f"{n_cliques} cliques of {clique_size} and {n_attribute} others"
@@ -227,6 +228,7 @@ def _planted(graph: AttributedGraph, cliques: NDArray[np.int64], changed: Nodes,
         attributes=graph.attributes[rows],
         labels=labels,
         kinds=kinds,
+        filled={name: np.flatnonzero(np.isin(rows, filled)) for name, filled in graph.filled.items()},
     )
     return _with_edge_data(changed_graph, graph) if graph.edge_data else changed_graph
 
@@ -239,7 +241,7 @@ def _with_edge_data(planted: AttributedGraph, graph: AttributedGraph) -> Attribu
     for field in ("edge_weight", "edge_time", "edge_attributes"):
         values = getattr(graph, field)
         if values is not None:
-            fields[field] = np.broadcast_to(np.median(values, axis=0), (after.size, *values.shape[1:])).copy()
+            fields[field] = np.broadcast_to(np.nanmedian(values, axis=0), (after.size, *values.shape[1:])).copy()
             fields[field][kept] = values
     return replace(planted, **fields, edge_attribute_names=graph.edge_attribute_names)
 

@@ -264,7 +264,7 @@ def _json(path: Path, content: bytes | None) -> pl.LazyFrame:
     except pl.exceptions.PolarsError:
         raise ValueError(
             'it is not JSON Lines: every line must be one JSON object, such as {"source": 1}, or the whole file an '
-            "array of them, with numbers below 1.8e308"
+            "array of them, with numbers below 1.8e308 and null in place of NaN"
         ) from None
     return _flat(frame if is_array else _unwrapped(frame)).lazy()
 

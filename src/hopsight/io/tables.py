@@ -169,7 +169,9 @@ def read_tables(
     duplicates = "sum" if duplicates is None else duplicates
     check_choice("duplicates", duplicates, DUPLICATES)
     kinds = parse_derive(derive)
-    nodes = find_nodes(edges) if nodes is None else frame_of(nodes) if is_frame(nodes) else nodes  # read twice
+    if nodes is None and (nodes := find_nodes(edges)) is not None:
+        notice(f"Read {nodes.name!r}, beside the edge list, as the node table.", notices)
+    nodes = frame_of(nodes) if is_frame(nodes) else nodes  # read twice
     of_nodes = NodeTable(nodes, id_column, label, None, ignore, category, name_column, type_column)
     of_edges = EdgeTable(
         edges, source_column, target_column, weight=weight_column, time=time_column, ignore=ignore, category=category,
@@ -706,9 +708,8 @@ def find_nodes(place: Any) -> Path | None:
     path = place.paths[0] if isinstance(place, Address) and len(place.paths) == 1 else place
     if not isinstance(path, Path) or not path.name.lower().endswith(TABLE_SUFFIXES):
         return None
-    stem = _stem(path)
-    candidates = (node_path(path), *(path.with_name(f"{stem}.nodes{suffix}") for suffix in TABLE_SUFFIXES))
-    return next((candidate for candidate in candidates if candidate.is_file() and candidate != path), None)
+    beside = node_path(path)
+    return beside if beside.is_file() and beside != path else None
 
 
 def find_id(names: Sequence[str], id_column: str | None) -> str:

@@ -167,9 +167,8 @@ def new_alerts(
     """
     of_accounts = (_of_accounts(frame, judged, end, alarm) for end in (0, 1, OF_CHAIN))
     found = pl.concat([_of_events(frame, judged, tallies, alarm, wording), *of_accounts])
-    if left_out is not None:
-        account = pl.when(pl.col("end") == 1).then("target").otherwise("source").cast(pl.String)
-        found = found.filter(~account.is_in(left_out.implode()))
+    account = pl.when(pl.col("end") == 1).then("target").otherwise("source").cast(pl.String)
+    found = found.with_columns(account=account).filter(~pl.col("account").is_in([] if left_out is None else left_out))
     found = found.sort("number", "level", maintain_order=True)
     before = tallies.get("episodes", found.select("key", pl.col("place").alias("last")).clear())
     found = found.join(before, on="key", how="left", maintain_order="left").with_columns(
@@ -252,7 +251,7 @@ def _of_accounts(frame: pl.DataFrame, judged: Judged, end: int, alarm: float) ->
 
 def _row(row: Mapping[str, Any], wording: Wording) -> tuple[Any, ...]:
     """Return the account, time, window, amount, usual amount, currency of both and reason of an alert."""
-    account = str(row["target"] if row["end"] == 1 else row["source"])
+    account = row["account"]
     when, window = wording.moment(row["start"]), wording.title(row["window"])
     if row["said"] is None:
         amounts = (*(None if math.isnan(row[name]) else row[name] for name in ("amount", "usual_amount")),)
@@ -327,7 +326,9 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
         amounts += f", {about(row['usual_amount'], row['currency'])} expected"
     count, usual = plural(round(row["count"]), "event"), f"about {max(row['usual'], 0.1):.1f} expected"
     tick, span = wording.window.span_words(dated=wording.dated)
-    within = "a day" if wording.calendar.whole_days else span if row["scale"] else tick
+    within = f"{'a day' if wording.calendar.whole_days else span if row['scale'] else tick} so far"
+    if carried := round(row["carried"]):
+        within += f" (and {carried:,} counted from before)"
     ends, partner = ((f"{source} sent", f", to {target},"), (f"{target} received", f", from {source},")), ""
     if kind == "hop":
         share = math.exp(-row["hop_evidence"])
@@ -341,10 +342,10 @@ def event_reason(row: Mapping[str, Any], wording: Wording) -> str:
     elif kind == "hour":
         text = f"{source} is active at an unusual hour of the day"
     elif kind == "pair":
-        text = f"{count} from {source} to {target} within {within} so far, {usual}"
+        text = f"{count} from {source} to {target} within {within}, {usual}"
     elif kind in ALONE:
         does, partner = ends[ALONE[kind]]
-        text = f"{does} {count} within {within} so far, {usual}"
+        text = f"{does} {count} within {within}, {usual}"
     else:
         end, part = divmod(row["streak_place"], len(PARTS))
         least = math.ceil(row["streak_size"] - 0.001)  # no event counts more than one, and older ones less

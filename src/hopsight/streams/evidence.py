@@ -83,11 +83,12 @@ def burst_evidence(
 ) -> tuple[float, float, float]:  # fmt: skip
     """Count an event and return how unusual the count is, the count, and the logarithm of 1 + what is usual.
 
-    log(1 + count) is compared with its mean over the past ticks in which this pair or node was active; the population
-    counts as ten more ticks and says how much such counts vary. Of a burst one tick per
-    window is learned, and of that no more than four times the usual: it takes several windows to become usual. A tick
-    with A events is looked at A times, so log(A / usual count) is subtracted. With ``lasts``, which is for long
-    ticks of a young stream, what the last ticks all reached is also usual: who is popular from the start has no burst.
+    Half of a count is carried over to the next tick, where no more events than usual are no burst. log(1 + count) is
+    compared with its mean over the past ticks in which this pair or node was active; the population counts as ten more
+    ticks and says how much such counts vary. Of a burst one tick per window is learned, and of that no more than four
+    times the usual: it takes several windows to become usual. A tick with A events is looked at A times, so log(A /
+    usual count) is subtracted. With ``lasts``, which is for long ticks of a young stream, what the last ticks all
+    reached is also usual: who is popular from the start has no burst.
     """
     if counts[at.TICK] != tick + 1:  # stored plus one, so that an empty row belongs to no tick
         if counts[at.TICK] != 0.0:
@@ -103,7 +104,7 @@ def burst_evidence(
         mean = max(mean, counts[at.LASTING])
     found = math.log1p(seen)
     excess = (found - mean) / population[at.ALL_SPREAD]
-    if excess <= 1.0:  # −log of the tail is less than what is free
+    if excess <= 1.0 or math.log1p(counts[at.COUNT]) <= mean:  # −log of the tail is less than what is free
         return 0.0, seen, mean
     if excess < 20.0:  # −log of the tail of the normal distribution, beyond that by its asymptotic form
         tail = -math.log(0.5 * math.erfc(excess / math.sqrt(2.0)))

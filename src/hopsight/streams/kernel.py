@@ -53,6 +53,7 @@ LARGEST_PAID = 1e300
     NEW_PAIR,
     COUNT_SEEN,
     COUNT_USUAL,
+    COUNT_CARRIED,
     SCALE,
     EV_HOP,
     EV_PAIR,
@@ -67,8 +68,8 @@ LARGEST_PAID = 1e300
     SOURCE_SCORE,
     TARGET_SCORE,
     USUAL_AMOUNT,
-) = range(22)
-N_COLUMNS = 22
+) = range(23)
+N_COLUMNS = 23
 MAX_FITS = 500  # fits that the record lists
 
 
@@ -362,6 +363,7 @@ def _remember(
             if found > strongest:
                 strongest = found
                 judgment[COUNT_SEEN], judgment[COUNT_USUAL] = counts[at.COUNT], math.expm1(usual)
+                judgment[COUNT_CARRIED] = counts[at.CARRY]
                 judgment[SCALE] = scale
     judgment[EV_AMOUNT] = judgment[EV_HOUR] = 0.0
     if not math.isnan(amount):

@@ -60,7 +60,7 @@ def event_frame(events: pl.DataFrame, judged: at.Judged, alarm: float) -> pl.Dat
             "far": ((judgments[:, at.PAST_HOP] >= FAR_HOP) & (judgments[:, at.NEW_PAIR] > 0)).astype(np.int64),
             "count": judgments[:, at.COUNT_SEEN].astype(np.float64),
             "usual": judgments[:, at.COUNT_USUAL].astype(np.float64),
-            "scale": judgments[:, at.SCALE].astype(np.int8),
+            "carried": judgments[:, at.COUNT_CARRIED], "scale": judgments[:, at.SCALE].astype(np.int8),
             "streak_place": judgments[:, at.STREAK_PLACE].astype(np.int8), "streak_size": judgments[:, at.STREAK_SIZE],
             "source_score": judgments[:, at.SOURCE_SCORE], "target_score": judgments[:, at.TARGET_SCORE],
             "source_flagged": (np.maximum(judgments[:, at.SOURCE_SCORE], sender) >= alarm).astype(np.int8),
@@ -288,7 +288,8 @@ def explain_node(folder: Path, node: str) -> dict[str, Any]:
     rows = every.filter(pl.col("node") == node).sort("window")
     if not rows.height:
         raise ValueError(f"node {shortened(node)} has no event in {folder}")
-    total = node_totals(rows, None).row(0, named=True)
+    totals = _totals(state).filter(pl.col("node") == node)  # not of those least recently seen
+    total = (totals if totals.height else node_totals(rows, None)).row(0, named=True)
     alerts = named.filter(pl.col("account") == node)
     ranks = scores_so_far(state)
     rank = ranks.filter(pl.col("node") == node)["rank"].to_list()  # of those least recently seen it is unknown
@@ -324,7 +325,7 @@ def alert_lines(alerts: list[dict[str, Any]], number: int) -> list[str]:
     ['Reason 0.']
     """
     shown = [each["reason"] for each in sorted(alerts, key=lambda alert: -alert["score"])[:FEW]]
-    return shown + ([f"Others in alerts.csv: {number - FEW:,}."] if number > FEW else [])
+    return shown + ([f"Others in alerts.csv: {number - len(shown):,}."] if number > len(shown) else [])
 
 
 @contextmanager

@@ -113,7 +113,6 @@ def stream(request: StreamRequest, folder: Path, *, progress: Progress | None = 
         with reading(nodes):
             columns = dataclasses.replace(request.columns, of_nodes=open_table(nodes, notices=[]).names)
         request = dataclasses.replace(request, nodes=str(nodes), columns=columns)
-    asked = request.columns
     with claim(folder, FILES) as claimed, collected(show.say) as warnings, ExitStack() as stack:
         record: dict[str, Any] = {
             "command": "stream", "started": now(), "inputs": checksums(request.path), "warnings": warnings,
@@ -129,9 +128,7 @@ def stream(request: StreamRequest, folder: Path, *, progress: Progress | None = 
                 check_joined(Path(request.nodes), name, attributes.rows["id"], events.ends())
             _notice_alike(events.ends())
         # How times and amounts are written, and which columns hold them, is decided once, also for later files.
-        found = dataclasses.replace(
-            events.columns, source=asked.source, target=asked.target, node_id=request.columns.node_id
-        )
+        found = dataclasses.replace(events.columns, node_id=request.columns.node_id)
         request = dataclasses.replace(request, columns=found, window=request.window or _usual_window(events))
         record["request"] = dataclasses.asdict(request)
         state = State.new(_first_notes(request), seed=request.seed)
