@@ -273,12 +273,12 @@ def _amount(facts: AmountFacts, names: Any, calendar: Calendar) -> tuple[str, st
         what = plural(facts.n_near, "amount")
         lie = "lies" if facts.n_near == 1 else "lie"
         only = "" if facts.near_partner is None else printable(names[facts.near_partner])
-        all_ = f" {'to' if facts.near_direction == 'sent' else 'from'} {only}" if only and facts.n_near > 1 else ""
-        do, single = (
-            ("does", "a single amount {} a partner") if facts.n_regular == 1 else ("do", "single amounts {} partners")
-        )
-        single = single.format("to" if facts.near_direction == "sent" else "from")
-        more = f"; {facts.n_regular:,} more {do} not count, {single} known for two weeks" if facts.n_regular else ""
+        way = "to" if facts.near_direction == "sent" else "from"
+        all_ = f" {way} {only}" if only and facts.n_near > 1 else ""
+        single = f"does not count, a single amount {way} a partner"
+        if facts.n_regular > 1:
+            single = f"do not count, single amounts {way} partners"
+        more = f"; {facts.n_regular:,} more {single} known for two weeks" if facts.n_regular else ""
         sentences.append(f"{what} it {facts.near_direction}{all_} {lie} just below {limit} ({range_}){more}.")
         shorts.append(f"{what} {facts.near_direction} just below {limit}")
     if facts.value is not None and facts.usual is not None and facts.partner is not None:

@@ -298,6 +298,7 @@ def have_hours(events: pl.DataFrame) -> bool:
 
 def _find(table: Table, columns: Columns) -> Columns:
     """Find the columns of a table as ``detect`` does, and how times and amounts are written, unless that is known."""
+    of_nodes = {*columns.of_nodes, *rows_ignored(columns.ignore, columns.of_nodes)}
     for name, parameter in (
         (columns.time, "time_column"),
         (columns.amount, "weight_column"),
@@ -305,7 +306,6 @@ def _find(table: Table, columns: Columns) -> Columns:
         *((name, "ignore") for name in columns.ignore if name not in rows_ignored(columns.ignore, table.names)),
         *((name, "category") for name in columns.category),
     ):
-        of_nodes = {*columns.of_nodes, *rows_ignored(columns.ignore, columns.of_nodes)}
         if parameter not in ("ignore", "category") or name not in of_nodes:
             check_column(parameter, name, table.names)
     special = {columns.time, columns.amount, columns.label, *columns.ignore}
